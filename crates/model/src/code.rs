@@ -153,6 +153,8 @@ codes! {
     Misfit = "misfit",
     MovedMeanwhile = "moved_meanwhile",
     NameTaken = "name_taken",
+    NeedsSoffice = "needs_soffice",
+    NeedsTesseract = "needs_tesseract",
     NewerBlobStore = "newer_blob_store",
     NoBaseBackup = "no_base_backup",
     NoCopiedServers = "no_copied_servers",

@@ -22,6 +22,7 @@ mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use ::search::index::{HitOrder, Passage, Piece};
+pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::Json as Reply;
 use axum::http::StatusCode;
 use model::Id;
-use repository::{SearchFault, SearchSettings, SearchStatus};
+use repository::{ProgramStatus, SearchFault, SearchSettings, SearchStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -21,7 +21,11 @@ use super::extract::{Json, Query};
 use super::wire::list::{List, PageQuery, cursor_of_other_list, page};
 
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(status)).routes(routes!(faults)).routes(routes!(settings, set_settings))
+    OpenApiRouter::new()
+        .routes(routes!(status))
+        .routes(routes!(faults))
+        .routes(routes!(programs))
+        .routes(routes!(settings, set_settings))
 }
 
 /// State of the search index of a content database.
@@ -42,8 +46,11 @@ pub struct SearchStatusJson {
     unreadable: u64,
     /// These numbers by error code.
     unreadable_by_code: BTreeMap<String, u64>,
-    /// Number of documents whose texts are tried again, because a store or a reader did not answer in time.
+    /// Number of documents whose texts are still to be read, because they need much time, or a store or a reader did
+    /// not answer.
     waiting: u64,
+    /// Number of documents with pictures in which text is still to be recognised.
+    awaiting_recognition: u64,
     /// Number of events that are not in the index yet.
     events_behind: u64,
     /// Time of the oldest of these.
@@ -77,6 +84,7 @@ impl From<SearchStatus> for SearchStatusJson {
             unreadable,
             unreadable_by_code: status.faults,
             waiting: status.waiting,
+            awaiting_recognition: status.awaiting_recognition,
             events_behind: status.events_behind,
             behind_since: status.behind_since.map(time::format),
             size: status.size,
@@ -115,6 +123,26 @@ impl From<SearchFault> for SearchFaultJson {
     }
 }
 
+/// A program that reads documents.
+#[derive(Serialize, ToSchema)]
+pub struct SearchProgramJson {
+    /// Name of the program.
+    name: &'static str,
+    /// True if it is installed and may be used.
+    is_found: bool,
+    /// Formats that it reads, or would read.
+    formats: Vec<&'static str>,
+    /// Languages in which it recognises text.
+    languages: Vec<String>,
+}
+
+impl From<ProgramStatus> for SearchProgramJson {
+    fn from(status: ProgramStatus) -> Self {
+        let ProgramStatus { name, is_found, formats, languages } = status;
+        Self { name, is_found, formats, languages }
+    }
+}
+
 /// Settings of the search.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -125,6 +153,12 @@ pub struct SearchSettingsJson {
     /// True if texts from stores that encrypt are indexed too. The index stores texts unencrypted, so its
     /// directory should then be on an encrypted disk.
     index_encrypted_texts: bool,
+    /// True if text in pictures and scanned pages is recognised (OCR). Unchanged if it is missing.
+    recognizes_text: Option<bool>,
+    /// Languages of such text, as tesseract names them; those that are installed are used. Unchanged if they are
+    /// missing.
+    #[schema(value_type = Option<Vec<super::wire::rules::RecognitionLanguage>>, min_items = 1, max_items = 8)]
+    recognition_languages: Option<Vec<String>>,
 }
 
 /// List the search indexes
@@ -168,6 +202,22 @@ async fn faults(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer
     Ok(Reply(List { items: faults.into_iter().map(Into::into).collect(), next }))
 }
 
+/// List the programs that read documents
+///
+/// Farm administrators only. Other programs that the server that answers uses for the search index, if they are
+/// installed.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/search/programs",
+    operation_id = "list_search_programs",
+    tag = "storage",
+    responses((status = 200, description = "All programs", body = List<SearchProgramJson>))
+)]
+async fn programs(caller: Authenticated) -> Answer<Reply<List<SearchProgramJson>>> {
+    let programs = caller.session.search_programs().await?;
+    Ok(Reply(List::whole(programs.into_iter().map(Into::into).collect())))
+}
+
 /// Get the settings of the search
 ///
 /// Farm administrators only.
@@ -179,13 +229,18 @@ async fn faults(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer
     responses((status = 200, description = "The settings", body = SearchSettingsJson))
 )]
 async fn settings(caller: Authenticated) -> Answer<Reply<SearchSettingsJson>> {
-    let SearchSettings { full_crawl_days, index_encrypted_texts } = caller.session.search_settings().await?;
-    Ok(Reply(SearchSettingsJson { full_crawl_days, index_encrypted_texts }))
+    let settings = caller.session.search_settings().await?;
+    Ok(Reply(SearchSettingsJson {
+        full_crawl_days: settings.full_crawl_days,
+        index_encrypted_texts: settings.index_encrypted_texts,
+        recognizes_text: Some(settings.recognizes_text),
+        recognition_languages: Some(settings.recognition_languages),
+    }))
 }
 
 /// Change the settings of the search
 ///
-/// Farm administrators only. A change of `index_encrypted_texts` starts a full crawl.
+/// Farm administrators only. A full crawl starts when `index_encrypted_texts` or `recognizes_text` is turned on.
 #[utoipa::path(
     put,
     path = "/api/v1/farm/search/settings",
@@ -195,7 +250,13 @@ async fn settings(caller: Authenticated) -> Answer<Reply<SearchSettingsJson>> {
     responses((status = 204, description = "Done"))
 )]
 async fn set_settings(caller: Authenticated, Json(form): Json<SearchSettingsJson>) -> Answer<StatusCode> {
-    let SearchSettingsJson { full_crawl_days, index_encrypted_texts } = form;
-    caller.session.set_search_settings(SearchSettings { full_crawl_days, index_encrypted_texts }).await?;
+    let before = caller.session.search_settings().await?;
+    let settings = SearchSettings {
+        full_crawl_days: form.full_crawl_days,
+        index_encrypted_texts: form.index_encrypted_texts,
+        recognizes_text: form.recognizes_text.unwrap_or(before.recognizes_text),
+        recognition_languages: form.recognition_languages.unwrap_or(before.recognition_languages),
+    };
+    caller.session.set_search_settings(settings).await?;
     Ok(StatusCode::NO_CONTENT)
 }

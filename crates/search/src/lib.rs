@@ -1,9 +1,10 @@
 //! Full-text search: the text of documents, the words in it, queries, and the index. Also the sandboxed child processes
-//! in which uploaded documents are opened.
+//! in which uploaded documents are opened, and the programs of others that read some of them.
 
 pub mod extract;
 pub mod index;
 pub mod language;
+pub mod programs;
 pub mod query;
 pub mod readers;
 pub mod sandbox;

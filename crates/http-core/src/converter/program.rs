@@ -1,44 +1,18 @@
 //! One run of LibreOffice.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use model::Result;
-use repository::{Program, Sandbox};
+use repository::{Program, Sandbox, office};
 use tokio::io::AsyncReadExt;
 
 use super::work::{Conversion, Work, disk_error};
 
 /// Page range to convert.
 const PAGES: &str = "1-20";
-
-/// Profile that is in place before a document is opened: no macros, no active content, and a proxy that refuses
-/// connections, so that nothing can be fetched. The names are those of LibreOffice's registry schema.
-const PROFILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
-<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema"
- xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
-<prop oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
-<prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
-<prop oor:name="DisableActiveContent" oor:op="fuse"><value>true</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
-<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop></item>
-<item oor:path="/org.openoffice.Inet/Settings">
-<prop oor:name="ooInetProxyType" oor:op="fuse"><value>2</value></prop></item>
-<item oor:path="/org.openoffice.Inet/Settings">
-<prop oor:name="ooInetHTTPProxyName" oor:op="fuse"><value>127.0.0.1</value></prop></item>
-<item oor:path="/org.openoffice.Inet/Settings">
-<prop oor:name="ooInetHTTPProxyPort" oor:op="fuse"><value>9</value></prop></item>
-<item oor:path="/org.openoffice.Inet/Settings">
-<prop oor:name="ooInetHTTPSProxyName" oor:op="fuse"><value>127.0.0.1</value></prop></item>
-<item oor:path="/org.openoffice.Inet/Settings">
-<prop oor:name="ooInetHTTPSProxyPort" oor:op="fuse"><value>9</value></prop></item>
-</oor:items>
-"#;
 
 /// Returns the LibreOffice filter that exports documents with this extension to PDF.
 pub fn filter(extension: &str) -> Option<&'static str> {
@@ -97,25 +71,22 @@ pub async fn run(
     let read = reader(&work.extension, &head);
     let (Some(filter), Some(read)) = (filter(&work.extension), read) else { return Ok((None, work)) };
     prepare(place).await.map_err(|error| disk_error(&error))?;
-    let arguments = [
-        format!("-env:UserInstallation=file://{}", place.join("profile").display()),
-        format!("-env:OSL_SOCKET_PATH={}", place.display()),
-        "--headless".to_owned(),
-        "--norestore".to_owned(),
-        "--nologo".to_owned(),
+    let mut arguments = office::common_arguments(place);
+    arguments.extend([
         format!("--infilter={read}"),
         "--convert-to".to_owned(),
         format!(r#"pdf:{filter}:{{"PageRange":{{"type":"string","value":"{PAGES}"}}}}"#),
         "--outdir".to_owned(),
         "made".to_owned(),
         document,
-    ];
+    ]);
     let program = Program {
-        path: binary(program),
-        arguments: arguments.map(Into::into).into(),
+        path: office::binary(program),
+        arguments: arguments.into_iter().map(Into::into).collect(),
         place: place.to_owned(),
         time,
         file: 2 * most,
+        disk: 8 * most,
     };
     // The exit status is not reliable. Only the file that the program produced counts.
     let (in_time, work) = sandbox.run(program, work).await?;
@@ -127,18 +98,10 @@ pub async fn run(
     Ok((made, work))
 }
 
-/// Returns the path of the real binary. The launcher script beside it starts a splash-screen process that needs a pipe
-/// in `/tmp`.
-fn binary(program: &Path) -> PathBuf {
-    let beside = program.canonicalize().ok().map(|real| real.with_file_name("soffice.bin"));
-    beside.filter(|binary| binary.is_file()).unwrap_or_else(|| program.to_owned())
-}
-
 /// Writes the profile into the work directory.
 async fn prepare(place: &Path) -> io::Result<()> {
-    let settings = place.join("profile/user");
-    tokio::fs::create_dir_all(&settings).await?;
-    tokio::fs::write(settings.join("registrymodifications.xcu"), PROFILE).await
+    let place = place.to_owned();
+    tokio::task::spawn_blocking(move || office::write_profile(&place)).await.map_err(io::Error::other)?
 }
 
 /// Reads the PDF that the program produced, unless it is too long. Only a regular file counts: the program could have

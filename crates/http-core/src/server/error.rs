@@ -217,6 +217,8 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::Misfit
         | Code::MovedMeanwhile
         | Code::NameTaken
+        | Code::NeedsSoffice
+        | Code::NeedsTesseract
         | Code::NewerBlobStore
         | Code::NoBaseBackup
         | Code::NoCopiedServers

@@ -6,10 +6,10 @@ use database::{Database, Reader};
 use model::{ColumnValue, Error, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_faces;
 use search::index::{Entry, Face, Fault};
+use search::programs::ReadDocument;
 use search::readers::DocumentText;
-use search::sandbox::Patience;
 
-use super::text::{FoundText, TextReader};
+use super::text::{FoundText, TextReader, Turn};
 
 /// Place and versions of a document to index, without its texts.
 struct Outline {
@@ -25,28 +25,34 @@ pub(super) struct DocumentEntries {
     pub entries: Vec<Entry>,
     /// False if a text could not be read because a store or a child process did not answer in time.
     pub is_whole: bool,
+    /// True if text in pictures is still to be recognised.
+    pub awaits_recognition: bool,
     /// True if only the beginning of a text was read.
     pub is_cut: bool,
 }
 
 impl DocumentEntries {
     /// Entries of a document that nobody finds.
-    pub(super) const NONE: Self = Self { entries: Vec::new(), is_whole: true, is_cut: false };
+    pub(super) const NONE: Self =
+        Self { entries: Vec::new(), is_whole: true, awaits_recognition: false, is_cut: false };
 }
 
 /// Returns the index entries of a document.
 ///
 /// # Errors
 /// Those of the database; `Unavailable` while the server stops.
-pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<DocumentEntries> {
+pub(super) async fn entries(reader: &TextReader, document: NodeRow, turn: Turn) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
         return Ok(DocumentEntries::NONE);
     }
     let outline = outline(&reader.database().database, &document).await?;
     let mut all = DocumentEntries { entries: Vec::with_capacity(outline.versions.len()), ..DocumentEntries::NONE };
     for (face, version) in outline.versions {
-        let (text, fault) = match reader.text(&document.name, &version, patience).await {
-            Ok(FoundText::Text(text)) => (text, None),
+        let (text, fault) = match reader.text(&document.name, &version, turn).await {
+            Ok(FoundText::Text(ReadDocument { text, fault: error, awaits_recognition })) => {
+                all.awaits_recognition |= awaits_recognition;
+                (text, error.as_ref().map(fault))
+            }
             Ok(FoundText::None) => (DocumentText::default(), None),
             Ok(FoundText::Fault(error)) => (DocumentText::default(), Some(fault(&error))),
             // What was read of it before stays in the index.

@@ -8,16 +8,17 @@ use database::content::feed;
 use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
-use repository::{IndexEffect, Sandbox, Storage, StorageDatabase, index_effect};
+use repository::{IndexEffect, Programs, Storage, StorageDatabase, index_effect};
 use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex, View, WalkCounts};
-use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
 use super::followed::note_followed;
+use super::missing::documents_without_program;
 use super::pace::Pace;
 use super::place::{blocking, starting_checkpoint};
-use super::text::TextReader;
+use super::slow::SlowReading;
+use super::text::{TextReader, Turn};
 
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
@@ -40,20 +41,10 @@ const GAPS: Duration = Duration::from_secs(1);
 const PENDING: Duration = Duration::from_secs(30);
 /// Limit on the documents whose texts are to be tried again.
 const MAX_PENDING: usize = 100_000;
+/// Interval between two looks at the installed programs.
+const PROGRAMS: Duration = Duration::from_secs(60);
 /// Minimum interval between two looks at the farm's stores.
 const STORES: Duration = Duration::from_secs(5);
-
-/// The document among those in [`Checkpoint::pending`] that is being read.
-struct SlowReading {
-    /// Holds at most one task.
-    reading: JoinSet<(Id, Result<DocumentEntries>)>,
-    /// The document that was read last.
-    last: Id,
-    /// Set once the entries of that document were replaced meanwhile.
-    is_stale: bool,
-    /// Time at which a store or a child process did not answer.
-    rests_since: Option<Instant>,
-}
 
 /// Number of documents, and bytes of their texts.
 #[derive(Default)]
@@ -90,6 +81,8 @@ pub(crate) struct Follower {
     /// Last time of this action; `None` before the first.
     asked_for_gaps: Option<Instant>,
     slow: SlowReading,
+    /// Last look at the installed programs; `None` before the first.
+    saw_programs: Option<Instant>,
     saw_stores: Instant,
     pace: Pace,
     pub(super) sweep_pace: Pace,
@@ -104,13 +97,13 @@ impl Follower {
     /// # Errors
     /// Those of the database; `Unavailable` if the index has a writer already.
     pub(crate) async fn open(
-        sandbox: &Sandbox,
+        programs: &Programs,
         storage: Storage,
         database: StorageDatabase,
         index: Arc<SearchIndex>,
         rate: Option<u64>,
     ) -> Result<Self> {
-        let texts = TextReader::new(sandbox.clone(), storage.clone(), database.clone()).await?;
+        let texts = TextReader::new(programs.clone(), storage.clone(), database.clone()).await?;
         let mut checkpoint = starting_checkpoint(&database, index.view().checkpoint().clone()).await?;
         checkpoint.has_encrypted_texts |= texts.reads_encrypted();
         let opening = index.clone();
@@ -131,7 +124,8 @@ impl Follower {
             committed: now,
             committed_sequence,
             asked_for_gaps: None,
-            slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
+            slow: SlowReading::default(),
+            saw_programs: None,
             saw_stores: now,
             pace,
             sweep_pace,
@@ -146,6 +140,7 @@ impl Follower {
         let followed = self.follow_events().await?;
         self.has_caught_up = !followed;
         let walked = self.walk_on().await?;
+        self.look_at_programs().await?;
         self.read_pending().await?;
         let has_waited = self.committed.elapsed() >= COMMIT;
         let is_walking = self.checkpoint.walk.is_some();
@@ -156,7 +151,7 @@ impl Follower {
         }
         let swept = self.sweep_on().await?;
         if !walked && !swept {
-            tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
+            tokio::time::sleep(if self.slow.is_reading() { POLL_READING } else { POLL }).await;
         }
         Ok(())
     }
@@ -172,9 +167,9 @@ impl Follower {
     }
 
     /// Returns the number of documents whose texts are still to be read, because a store or a child process did not
-    /// answer in time.
+    /// answer in time, or text in pictures is to be recognised.
     pub(crate) fn pending(&self) -> usize {
-        self.checkpoint.pending.len()
+        self.checkpoint.pending.len() + self.checkpoint.unrecognized.len()
     }
 
     /// Returns how far the walk has come since the follower was opened.
@@ -279,13 +274,33 @@ impl Follower {
         Ok(true)
     }
 
-    /// Reads a text that could not be read in time, one after the other, beside the documents that change.
+    /// Has documents read again that need programs of others which are there now. Looks for them from time to time.
+    async fn look_at_programs(&mut self) -> Result<()> {
+        if self.saw_programs.is_some_and(|at| at.elapsed() < PROGRAMS) {
+            return Ok(());
+        }
+        self.saw_programs = Some(Instant::now());
+        let abilities = self.texts.abilities().await;
+        if abilities == self.checkpoint.abilities {
+            return Ok(());
+        }
+        let has_more = abilities.iter().any(|ability| !self.checkpoint.abilities.contains(ability));
+        self.checkpoint.abilities = abilities;
+        // The view shows entries that were written before.
+        self.commit().await?;
+        if has_more {
+            let view = self.index.view();
+            let waiting = blocking(move || documents_without_program(&view, MAX_PENDING)).await?;
+            let room = MAX_PENDING.saturating_sub(self.checkpoint.pending.len());
+            self.checkpoint.pending.extend(waiting.into_iter().take(room));
+        }
+        Ok(())
+    }
+
+    /// Reads a text that could not be read in time, one after the other, beside the documents that change. Those with
+    /// pictures come last.
     async fn read_pending(&mut self) -> Result<()> {
-        if let Some(read) = self.slow.reading.try_join_next() {
-            let (id, read) = read.map_err(|error| {
-                Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
-            })?;
-            let read = read?;
+        if let Some((id, read)) = self.slow.read()? {
             if !read.is_whole {
                 self.slow.rests_since = Some(Instant::now());
             } else if !std::mem::take(&mut self.slow.is_stale) {
@@ -296,17 +311,13 @@ impl Follower {
             }
         }
         let rests = self.slow.rests_since.is_some_and(|since| since.elapsed() < PENDING);
-        if rests || !self.slow.reading.is_empty() {
+        if rests || self.slow.is_reading() {
             return Ok(());
         }
-        let pending = &self.checkpoint.pending;
-        let next = pending.range(self.slow.last.get() + 1..).next().or_else(|| pending.first()).copied();
-        let Some(id) = next.map(Id::new) else { return Ok(()) };
-        (self.slow.last, self.slow.is_stale, self.slow.rests_since) = (id, false, None);
+        let Some((id, turn)) = self.slow.next(&self.checkpoint) else { return Ok(()) };
         match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
             Some(row) if row.kind == NodeKind::Document => {
-                let texts = self.texts.clone();
-                self.slow.reading.spawn(async move { (id, entries(&texts, row, Patience::Long).await) });
+                self.slow.start(&self.texts, row, turn);
                 Ok(())
             }
             _ => self.put(id, DocumentEntries::NONE).await,
@@ -363,7 +374,7 @@ impl Follower {
                 // Tasks of their own go on while entries are being written, which their time limits include.
                 let texts = self.texts.clone();
                 let id = document.id;
-                reading.spawn(async move { (id, entries(&texts, document, Patience::Short).await) });
+                reading.spawn(async move { (id, entries(&texts, document, Turn::First).await) });
             }
             match tokio::time::timeout(commit, reading.join_next()).await {
                 Ok(None) => return Ok(()),
@@ -400,6 +411,14 @@ impl Follower {
         } else {
             return Err(Error::unavailable("too many texts cannot be read at the moment"));
         }
+        let unrecognized = &mut self.checkpoint.unrecognized;
+        if !read.is_whole || !read.awaits_recognition {
+            unrecognized.remove(&id.get());
+        } else if unrecognized.len() < MAX_PENDING {
+            unrecognized.insert(id.get());
+        } else {
+            tracing::debug!(document = id.get(), "too many documents wait for the recognition of text");
+        }
         let has = |is: fn(&Entry) -> bool| u64::from(read.entries.iter().any(is));
         if self.counts_texts {
             let counts = &mut self.checkpoint.walk_counts;
@@ -415,7 +434,7 @@ impl Follower {
         metrics::counter!("strongroom_search_documents_total").increment(1);
         self.waiting.documents += 1;
         // The slow reading of the same document may have begun before.
-        self.slow.is_stale |= self.slow.last == id;
+        self.slow.note_replaced(id);
         // A writer whose memory is full waits for the disk.
         self.with_writer(move |writer| writer.replace(id, &entries)).await
     }

@@ -8,8 +8,10 @@
 mod entries;
 mod follow;
 mod followed;
+mod missing;
 mod pace;
 mod place;
+mod slow;
 mod sweep;
 mod text;
 mod values;
@@ -128,9 +130,9 @@ async fn follow_generation(repository: &Repository, storage: &Storage, id: Id, s
     let database = database.ok_or_else(|| Error::unavailable("the content database is not open"))?;
     let directory = storage.search_index(id);
     let settings = storage.search_settings().await?;
-    let current = place::open_current(directory.clone(), &database, settings, suspect).await?;
+    let current = place::open_current(directory.clone(), &database, &settings, suspect).await?;
     let mut follower =
-        Follower::open(repository.sandbox()?, storage.clone(), database, current.index.clone(), None).await?;
+        Follower::open(repository.programs()?, storage.clone(), database, current.index.clone(), None).await?;
     repository.use_search_index(id, Some(current.index));
     let (tidying, in_use) = (directory.clone(), current.path.clone());
     if let Err(error) = blocking(move || tidying.tidy(&in_use)).await {

@@ -21,7 +21,7 @@ const OVERTAKEN: i64 = 10_000;
 pub(super) async fn open_current(
     directory: SearchDirectory,
     database: &StorageDatabase,
-    settings: SearchSettings,
+    settings: &SearchSettings,
     suspect: bool,
 ) -> Result<OpenIndex> {
     let opening = directory.clone();
@@ -60,7 +60,7 @@ pub(super) async fn open_current(
 pub(crate) async fn open_building(
     directory: SearchDirectory,
     database: &StorageDatabase,
-    settings: SearchSettings,
+    settings: &SearchSettings,
     job: Id,
 ) -> Result<Arc<SearchIndex>> {
     let opening = directory.clone();
@@ -96,7 +96,7 @@ fn open(path: &Path, suspect: bool) -> Result<Arc<SearchIndex>> {
 
 /// Returns whether the content database contains the newest event that an index has followed, and the index contains
 /// no text that it must not contain.
-async fn is_usable(database: &StorageDatabase, settings: SearchSettings, index: &SearchIndex) -> Result<bool> {
+async fn is_usable(database: &StorageDatabase, settings: &SearchSettings, index: &SearchIndex) -> Result<bool> {
     let (view, database) = (index.view(), &database.database);
     let checkpoint = view.checkpoint();
     if checkpoint.has_encrypted_texts && !settings.index_encrypted_texts {

@@ -1,48 +1,65 @@
-//! The text of a version: its bytes are read from the store, and a child process extracts the text.
+//! The text of a version: its bytes are read from the store, and a child process or another program extracts the text.
 
 use blobs::Locator;
 use database::content::version::{self, VersionRow};
 use model::{Code, Error, ErrorKind, Result};
-use repository::{Sandbox, Storage, StorageDatabase};
-use search::readers::{DocumentText, ReadableFormat};
+use repository::{Programs, SearchSettings, Storage, StorageDatabase};
+use search::programs::{ReadDocument, Reading, Recognition};
+use search::readers::{MAX_DOCUMENT_BYTES, ReadableFormat};
 use search::sandbox::Patience;
 
 /// Result of reading the text of a version.
 pub(super) enum FoundText {
     /// It has none, or none that may be kept.
     None,
-    Text(DocumentText),
+    /// Its text, or the part that can be read.
+    Text(ReadDocument),
     /// It cannot be read: because of the document, or because its BLOB is missing or damaged.
     Fault(Error),
+}
+
+/// The occasion on which a document is read. A document that takes longer than allowed waits for the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It changed, or the walk came to it.
+    First,
+    /// It takes long to read.
+    Slow,
+    /// It contains pictures in which text is to be recognised.
+    Recognition,
 }
 
 /// Reads the texts of versions.
 #[derive(Clone)]
 pub(super) struct TextReader {
-    sandbox: Sandbox,
+    programs: Programs,
     storage: Storage,
     database: StorageDatabase,
-    /// True if texts from stores that encrypt are read too.
-    index_encrypted_texts: bool,
+    settings: SearchSettings,
 }
 
 impl TextReader {
-    /// Reads documents of a content database in children of `sandbox`.
-    pub(super) async fn new(sandbox: Sandbox, storage: Storage, database: StorageDatabase) -> Result<Self> {
-        let index_encrypted_texts = storage.search_settings().await?.index_encrypted_texts;
-        Ok(Self { sandbox, storage, database, index_encrypted_texts })
+    /// Reads documents of a content database with these programs.
+    pub(super) async fn new(programs: Programs, storage: Storage, database: StorageDatabase) -> Result<Self> {
+        let settings = storage.search_settings().await?;
+        Ok(Self { programs, storage, database, settings })
     }
 
     /// Looks for stores and settings that were added or changed.
     pub(super) async fn refresh(&mut self) -> Result<()> {
         self.storage = self.storage.refreshed().await?;
-        self.index_encrypted_texts = self.storage.search_settings().await?.index_encrypted_texts;
+        self.settings = self.storage.search_settings().await?;
         Ok(())
     }
 
     /// Returns whether texts from stores that encrypt are read too.
     pub(super) fn reads_encrypted(&self) -> bool {
-        self.index_encrypted_texts
+        self.settings.index_encrypted_texts
+    }
+
+    /// Returns what other programs can do now.
+    pub(super) async fn abilities(&self) -> Vec<String> {
+        self.programs.abilities().await
     }
 
     /// The content database.
@@ -52,7 +69,7 @@ impl TextReader {
 
     /// Returns whether no text can be read any more, because the server stops.
     pub(super) fn is_stopping(&self) -> bool {
-        self.sandbox.is_stopping()
+        self.programs.sandbox().is_stopping()
     }
 
     /// Returns the text of a version.
@@ -60,35 +77,48 @@ impl TextReader {
     /// # Errors
     /// `Unavailable` when the store or the program that reads documents does not answer, and when reading takes longer
     /// than the short time limit.
-    pub(super) async fn text(&self, name: &str, version: &VersionRow, patience: Patience) -> Result<FoundText> {
+    pub(super) async fn text(&self, name: &str, version: &VersionRow, turn: Turn) -> Result<FoundText> {
         let format = ReadableFormat::of(&version.media_type, name).filter(|_| version.size > 0);
         let Some(format) = format else { return Ok(FoundText::None) };
-        match self.read(format, version, patience).await {
-            Ok(found) => Ok(found),
-            Err(error) if patience == Patience::Short && error.code() == Code::TookTooLong => {
-                Err(Error::unavailable("the document takes long to read").with_source(error))
+        let found = match self.read(format, version, turn).await {
+            Err(error) if turn == Turn::First && error.code() == Code::TookTooLong => {
+                return Err(Error::unavailable("the document takes long to read").with_source(error));
             }
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
             // A document that cannot be read is found by its name.
-            Err(error) if error.kind() != ErrorKind::Unavailable => {
-                metrics::counter!("strongroom_search_unread_total", "code" => error.code().as_str()).increment(1);
-                Ok(FoundText::Fault(error))
-            }
-            Err(error) => Err(error),
+            found => found.unwrap_or_else(FoundText::Fault),
+        };
+        if let FoundText::Fault(error) | FoundText::Text(ReadDocument { fault: Some(error), .. }) = &found {
+            metrics::counter!("strongroom_search_unread_total", "code" => error.code().as_str()).increment(1);
         }
+        Ok(found)
     }
 
-    async fn read(&self, format: ReadableFormat, version: &VersionRow, patience: Patience) -> Result<FoundText> {
-        let (limit, may_be_cut) = format.limit();
+    async fn read(&self, format: ReadableFormat, version: &VersionRow, turn: Turn) -> Result<FoundText> {
+        let (limit, may_be_cut) = match format {
+            // The whole picture is needed, not its metadata alone.
+            ReadableFormat::Picture if turn == Turn::Recognition => (MAX_DOCUMENT_BYTES, true),
+            format => format.limit(),
+        };
         let is_long = model::unsigned(version.size) > limit;
         if is_long && !may_be_cut {
             let message = format!("text is read only from documents of this kind of up to {} MiB", limit >> 20);
             return Err(Error::invalid(message).with_code(Code::TooLarge));
         }
-        let room = self.sandbox.text_room(patience, model::unsigned(version.size).min(limit)).await?;
+        let patience = if turn == Turn::First { Patience::Short } else { Patience::Long };
+        let size = model::unsigned(version.size).min(limit);
+        let room = self.programs.sandbox().text_room(patience, size).await?;
         let Some(bytes) = self.bytes(version, limit).await? else { return Ok(FoundText::None) };
-        let mut text = self.sandbox.read_text(patience, room, format, &bytes).await?;
-        text.is_cut |= is_long;
-        Ok(FoundText::Text(text))
+        let languages = &self.settings.recognition_languages;
+        let recognition = match (self.settings.recognizes_text, turn) {
+            (false, _) => Recognition::Off,
+            (true, Turn::Recognition) => Recognition::Now(languages),
+            (true, _) => Recognition::Later(languages),
+        };
+        let reading = Reading { format, bytes: &bytes, is_whole: !is_long, room, patience, recognition };
+        let mut read = self.programs.read(reading).await?;
+        read.text.is_cut |= is_long;
+        Ok(FoundText::Text(read))
     }
 
     /// Returns the first bytes of a version, at most `limit`; `None` if its store encrypts and such text must not be
@@ -109,7 +139,7 @@ impl TextReader {
     }
 
     async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
-        if !self.index_encrypted_texts && self.storage.encrypts(version.store_id).await? {
+        if !self.settings.index_encrypted_texts && self.storage.encrypts(version.store_id).await? {
             return Ok(None);
         }
         let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;

@@ -118,9 +118,9 @@ async fn build(
     let directory = storage.search_index(database.id);
     require_room(&storage, &directory)?;
     let settings = storage.search_settings().await?;
-    let index = open_building(directory.clone(), database, settings, job.id).await?;
-    let sandbox = storage.sandbox()?;
-    let mut follower = Follower::open(&sandbox, storage.clone(), database.clone(), index, work.rate).await?;
+    let index = open_building(directory.clone(), database, &settings, job.id).await?;
+    let programs = storage.programs()?;
+    let mut follower = Follower::open(&programs, storage.clone(), database.clone(), index, work.rate).await?;
     let rest = match follower.walked_to() {
         Some(last) => amount(database, last).await?,
         None => Amount::default(),

@@ -269,7 +269,7 @@ impl Repository {
             looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
             listing_limits: UserLimits::with_turns(MAX_RUNNING_WALKS, MAX_QUEUED_WALKS),
             cursor_key: OnceCell::new(),
-            sandbox: OnceLock::new(),
+            programs: OnceLock::new(),
             search: crate::search::indexes::SearchIndexes::default(),
         };
         let repository = Repository { inner: Arc::new(inner) };

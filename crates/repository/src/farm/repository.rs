@@ -1,5 +1,6 @@
 //! The open farm, as shared by all sessions.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
@@ -9,6 +10,7 @@ use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::version;
 use database::{Database, Location};
 use model::{Error, Id, IdSource, Result, id_time};
+use search::programs::{ProgramSettings, Programs};
 use search::sandbox::Sandbox;
 use tokio::sync::OnceCell;
 
@@ -60,7 +62,7 @@ pub(crate) struct Inner {
     /// The farm's key for sealing page cursors, once it was needed.
     pub(crate) cursor_key: OnceCell<[u8; KEY]>,
     /// Child processes in which documents are opened, in a process that does so.
-    pub(crate) sandbox: OnceLock<Sandbox>,
+    pub(crate) programs: OnceLock<Programs>,
     /// Full-text indexes, in a process that keeps them.
     pub(crate) search: SearchIndexes,
 }
@@ -75,9 +77,28 @@ pub(super) const GRANTED: i64 = 2 * 60 * 1000;
 const IDENTIFIER_POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(20);
 
 impl Repository {
-    /// Sets the child processes in which documents are opened. Only the first call has an effect.
+    /// Sets the child processes in which documents are opened, without the programs of others. Only the first call of
+    /// this method or [`Self::open_documents_with`] has an effect.
     pub fn open_documents_in(&self, sandbox: Sandbox) {
-        self.inner.sandbox.get_or_init(|| sandbox);
+        self.open_documents_with(Programs::new(sandbox, ProgramSettings::default()));
+    }
+
+    /// Sets the child processes in which documents are opened, and the programs of others that read them.
+    pub fn open_documents_with(&self, programs: Programs) {
+        self.inner.programs.get_or_init(|| programs);
+    }
+
+    /// Returns the directory below which programs that read documents for the search indexes may write.
+    pub fn programs_scratch(&self) -> PathBuf {
+        self.inner.directory.search_scratch()
+    }
+
+    /// Returns the programs of others that read documents.
+    ///
+    /// # Errors
+    /// `Unavailable` in a process that opens no documents.
+    pub fn programs(&self) -> Result<&Programs> {
+        self.inner.programs.get().ok_or_else(|| Error::unavailable("this process does not open documents"))
     }
 
     /// Returns the child processes in which documents are opened.
@@ -85,7 +106,7 @@ impl Repository {
     /// # Errors
     /// `Unavailable` in a process that opens no documents.
     pub fn sandbox(&self) -> Result<&Sandbox> {
-        self.inner.sandbox.get().ok_or_else(|| Error::unavailable("this process does not open documents"))
+        self.programs().map(Programs::sandbox)
     }
 
     /// The identifier of the farm.

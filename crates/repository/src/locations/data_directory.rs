@@ -106,6 +106,11 @@ impl DataDirectory {
         SearchDirectory::new(self.path.join(SEARCH).join(database.to_string()))
     }
 
+    /// The directory below which programs that read documents for the search indexes write. It is protected like these.
+    pub fn search_scratch(&self) -> PathBuf {
+        self.path.join(SEARCH)
+    }
+
     /// The lock file. It stays after the lock is released. A server sets its modification time while users are active.
     pub fn server_lock(&self) -> PathBuf {
         self.path.join("server.lock")

@@ -10,6 +10,7 @@ use database::Reader;
 use database::content::{event, feed, node};
 use model::{Id, Result, Timestamp, counted};
 use search::index::View;
+use search::programs::ProgramStatus;
 
 use super::attach::open_for_reading;
 use crate::farm::health::{HealthFinding, HealthSubject, Severity};
@@ -32,8 +33,11 @@ pub struct SearchStatus {
     pub entries: u64,
     /// Number of entries without a readable text, by error code.
     pub faults: BTreeMap<String, u64>,
-    /// Number of documents whose texts could not be read because a store or a child process did not answer in time.
+    /// Number of documents whose texts are still to be read, because they need much time, or a store or a child process
+    /// did not answer.
     pub waiting: u64,
+    /// Number of documents with pictures in which text is still to be recognised.
+    pub awaiting_recognition: u64,
     /// Number of events that are not in the index yet.
     pub events_behind: u64,
     /// Time of the oldest of these.
@@ -134,6 +138,16 @@ impl Session {
             all.push(status);
         }
         Ok(all)
+    }
+
+    /// Returns the programs of others that read documents, as this process finds them.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `Unavailable` in a process that opens no documents.
+    #[boxed]
+    pub async fn search_programs(&self) -> Result<Vec<ProgramStatus>> {
+        self.storage().await?;
+        Ok(self.repository.programs()?.status().await)
     }
 
     /// Returns documents whose text cannot be read, newest documents first: those before this document and version, at
@@ -250,6 +264,7 @@ async fn read_status(
             entries: view.len(),
             faults,
             waiting: checkpoint.pending.len() as u64,
+            awaiting_recognition: checkpoint.unrecognized.len() as u64,
             events_behind,
             behind_since: next.map(|event| event.at),
             sweep: checkpoint.sweep.last.map(|last| SearchSweep {

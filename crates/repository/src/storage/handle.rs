@@ -106,12 +106,12 @@ impl Storage {
         self.repository.inner.directory.search_index(database)
     }
 
-    /// Returns the sandbox in which this process opens documents.
+    /// Returns the programs with which this process opens documents.
     ///
     /// # Errors
     /// `Unavailable` in a process that opens no documents.
-    pub fn sandbox(&self) -> Result<crate::Sandbox> {
-        self.repository.sandbox().cloned()
+    pub fn programs(&self) -> Result<crate::Programs> {
+        self.repository.programs().cloned()
     }
 
     /// Returns a new identifier.

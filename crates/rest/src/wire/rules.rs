@@ -198,6 +198,8 @@ rules! {
     Choice => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^[^", control!(), "]+$")));
     /// A file type: the extension without its dot.
     FileType => of_length(1, 32).pattern(Some(concat!(r"^\.*[^./", control!(), blank!(), "]+$")));
+    /// The name of a language of text in pictures, such as `deu`.
+    RecognitionLanguage => of_length(2, 20).pattern(Some("^[0-9A-Za-z_]+$"));
     /// Order, filter and columns in the form of the query string of a library's page: at most 4,000 bytes without
     /// control characters.
     ViewQuery => of_length(0, 4_000).pattern(Some(concat!("^[^", control!(), "]*$")));

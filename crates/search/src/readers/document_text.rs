@@ -15,6 +15,9 @@ const READING_TIME: Duration = Duration::from_secs(20);
 /// Maximum size in bytes of a title, and of the names of authors.
 const MAX_PROPERTY_BYTES: usize = 1_000;
 
+/// The character after each page of a text whose pages are known: a form feed.
+pub const PAGE_END: char = '\u{c}';
+
 /// The text and properties of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentText {
@@ -22,10 +25,23 @@ pub struct DocumentText {
     pub title: String,
     /// Author, or the names of several; empty if unknown.
     pub author: String,
-    /// The text, line by line.
+    /// The text, line by line, with a form feed after each page of a PDF.
     pub text: String,
     /// Set if the text is not complete.
     pub is_cut: bool,
+}
+
+impl DocumentText {
+    /// Appends lines.
+    pub fn append(&mut self, lines: &str) {
+        if !self.text.is_empty() && !lines.is_empty() {
+            self.text.push('\n');
+        }
+        let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
+        let taken = &lines[..lines.floor_char_boundary(room)];
+        self.is_cut |= taken.len() < lines.len();
+        self.text.push_str(taken);
+    }
 }
 
 /// Reads an attachment with this name, media type and content, which lies this deep in others.
@@ -97,9 +113,15 @@ impl TextBuilder {
     pub fn end_line(&mut self) {
         let length = self.done.text.trim_end_matches([' ', '\t']).len();
         self.done.text.truncate(length);
-        if !self.done.text.is_empty() && !self.done.text.ends_with('\n') {
+        if !self.done.text.is_empty() && !self.done.text.ends_with(['\n', PAGE_END]) {
             self.add("\n");
         }
+    }
+
+    /// Ends the page, also an empty one.
+    pub fn end_page(&mut self) {
+        self.end_line();
+        self.add(PAGE_END.encode_utf8(&mut [0; 4]));
     }
 
     /// Sets the title unless there is one already.
@@ -145,6 +167,11 @@ impl TextBuilder {
     /// Returns whether there is neither text nor a property.
     pub fn is_empty(&self) -> bool {
         self.done.text.is_empty() && self.done.title.is_empty() && self.done.author.is_empty()
+    }
+
+    /// Returns whether there are neither words nor a property.
+    pub fn has_no_words(&self) -> bool {
+        self.done.text.trim().is_empty() && self.done.title.is_empty() && self.done.author.is_empty()
     }
 
     /// Returns what was collected.

@@ -40,10 +40,16 @@ pub enum ReadableFormat {
     Picture,
     /// Pictures whose metadata may lie at their end.
     Tiff,
+    /// Word until 2003. Another program converts it.
+    Doc,
+    /// Excel until 2003. Another program converts it.
+    Xls,
+    /// PowerPoint until 2003. Another program converts it.
+    Ppt,
 }
 
 /// File extensions by format, for all but [`ReadableFormat::Plain`].
-const EXTENSIONS: [(ReadableFormat, &[&str]); 15] = [
+const EXTENSIONS: [(ReadableFormat, &[&str]); 18] = [
     (ReadableFormat::Html, &["html", "htm", "xhtml"]),
     (ReadableFormat::Docx, &["docx", "docm", "dotx", "dotm"]),
     (ReadableFormat::Pptx, &["pptx", "pptm", "ppsx", "potx"]),
@@ -59,6 +65,9 @@ const EXTENSIONS: [(ReadableFormat, &[&str]); 15] = [
     (ReadableFormat::TarGz, &["tgz", "tar.gz"]),
     (ReadableFormat::Picture, &["jpg", "jpeg", "png", "heic", "heif", "avif"]),
     (ReadableFormat::Tiff, &["tif", "tiff", "webp"]),
+    (ReadableFormat::Doc, &["doc", "dot"]),
+    (ReadableFormat::Xls, &["xls", "xlt"]),
+    (ReadableFormat::Ppt, &["ppt", "pps", "pot"]),
 ];
 
 /// File extensions that are read as plain text whatever the media type; sorted.
@@ -85,6 +94,9 @@ impl ReadableFormat {
             "text/html" | "application/xhtml+xml" => return Some(Self::Html),
             "text/rtf" | "application/rtf" => return Some(Self::Rtf),
             "application/pdf" => return Some(Self::Pdf),
+            "application/msword" => return Some(Self::Doc),
+            "application/vnd.ms-excel" => return Some(Self::Xls),
+            "application/vnd.ms-powerpoint" => return Some(Self::Ppt),
             "message/rfc822" => return Some(Self::Email),
             "application/epub+zip" => return Some(Self::Epub),
             _ => {}
@@ -105,6 +117,11 @@ impl ReadableFormat {
             Self::Rtf | Self::Email | Self::Tar | Self::TarGz | Self::Tiff => (MAX_DOCUMENT_BYTES, true),
             _ => (MAX_DOCUMENT_BYTES, false),
         }
+    }
+
+    /// Returns whether only another program can read the format.
+    pub const fn needs_program(self) -> bool {
+        matches!(self, Self::Doc | Self::Xls | Self::Ppt)
     }
 
     /// Returns the number that stands for the format in messages to a child.
@@ -137,6 +154,8 @@ mod tests {
             ("message/rfc822", "forwarded", Some(ReadableFormat::Email)),
             ("image/jpeg", "photo.jpeg", Some(ReadableFormat::Picture)),
             ("image/svg+xml", "a.svg", None),
+            ("application/msword", "Protokoll.DOC", Some(ReadableFormat::Doc)),
+            ("application/vnd.ms-excel", "sums", Some(ReadableFormat::Xls)),
             ("", "pdf", None),
             ("", ".pdf", None),
             ("", "", None),

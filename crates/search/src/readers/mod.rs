@@ -25,8 +25,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::Result;
 
+use crate::extract::unreadable;
+
+use document_text::MAX_DEPTH;
+pub(crate) use document_text::TextBuilder;
 pub use document_text::{DocumentText, MAX_TEXT_BYTES};
-use document_text::{MAX_DEPTH, TextBuilder};
 pub use format::{MAX_DOCUMENT_BYTES, ReadableFormat};
 
 /// Reads the text of a document.
@@ -64,6 +67,9 @@ fn read_into(format: ReadableFormat, bytes: &[u8], text: &mut TextBuilder, depth
         ReadableFormat::Tar => archive::tar_names(bytes, text),
         ReadableFormat::TarGz => archive::tar_gz_names(bytes, text),
         ReadableFormat::Picture | ReadableFormat::Tiff => picture::read(bytes, text),
+        ReadableFormat::Doc | ReadableFormat::Xls | ReadableFormat::Ppt => {
+            Err(unreadable("another program has to convert it first"))
+        }
     }
 }
 
@@ -72,7 +78,8 @@ fn read_attachment(name: &str, media_type: &str, bytes: &[u8], text: &mut TextBu
     text.end_line();
     text.add_words(name);
     text.end_line();
-    let Some(format) = ReadableFormat::of(media_type, name) else { return };
+    let format = ReadableFormat::of(media_type, name).filter(|format| !format.needs_program());
+    let Some(format) = format else { return };
     if depth < MAX_DEPTH && !text.is_over() {
         let read = AssertUnwindSafe(|| text.inside(|text| read_into(format, bytes, text, depth + 1)));
         // A message is found by its own text even if an attachment cannot be read, or a library panics on it.

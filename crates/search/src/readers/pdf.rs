@@ -41,6 +41,7 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
             .is_none_or(|content| content.is_ok_and(|it| it.len() > MAX_PAGE))
         {
             failed += 1;
+            text.end_page();
             continue;
         }
         let mut lines = Lines { text, begins: true, end: 0.0, line: 0.0, height: 0.0 };
@@ -48,12 +49,12 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
             Some(Ok(())) => read += 1,
             _ => failed += 1,
         }
-        text.end_line();
+        text.end_page();
     }
     if read + failed < u32::try_from(pages.len()).unwrap_or(u32::MAX) || failed > 0 {
         text.note_cut();
     }
-    if read == 0 && failed > 0 && text.is_empty() {
+    if read == 0 && failed > 0 && text.has_no_words() {
         return Err(unreadable("none of its pages can be read"));
     }
     Ok(())

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -25,10 +26,12 @@ use super::rules;
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
 /// Subcommands: read a document from standard input; read the texts of documents one after the other; run another
-/// program; report the restrictions that the system lacks.
+/// program in a directory; become another program that only reads standard input and writes standard output; report the
+/// restrictions that the system lacks.
 pub const READ: &str = "read";
 pub const READ_TEXTS: &str = "read-texts";
 pub const RUN: &str = "run";
+pub const FILTER: &str = "filter";
 pub const PROBE: &str = "probe";
 
 /// Memory limit of a child that reads, and limit on the address space of any child.
@@ -48,6 +51,11 @@ const TEXTS_MANY: usize = 1_000;
 const FILES: u64 = 512;
 const PROCESSES: u64 = 4_096;
 
+/// Memory limit of each process of a program that runs in a directory.
+const PROGRAM_MEMORY: u64 = 2 << 30;
+/// Search path of other programs.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// Exit code with which LibreOffice asks to be restarted, as it does after it has created its profile.
 const AGAIN: i32 = 81;
 const MAX_STARTS: usize = 3;
@@ -63,16 +71,19 @@ enum Answer {
 /// Executes a subcommand. Must be called before anything else in the program runs.
 pub fn main(words: &[OsString]) -> ExitCode {
     let words: Vec<&OsString> = words.iter().collect();
+    let number =
+        |word: &OsString| word.to_string_lossy().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let done = match words.as_slice() {
         [task, format] if *task == READ => read(&format.to_string_lossy()),
         [task] if *task == READ_TEXTS => read_texts(),
         [task] if *task == PROBE => probe(),
         [task, place, seconds, file, program, arguments @ ..] if *task == RUN => {
-            let number = |word: &OsString| word.to_string_lossy().parse().ok();
-            match (number(seconds), number(file)) {
-                (Some(seconds), Some(file)) => run(Path::new(place), seconds, file, Path::new(program), arguments),
-                _ => Err(io::ErrorKind::InvalidInput.into()),
-            }
+            let limits = number(seconds).and_then(|seconds| Ok((seconds, number(file)?)));
+            limits.and_then(|limits| run(Path::new(place), limits, Path::new(program), arguments))
+        }
+        [task, seconds, memory, program, arguments @ ..] if *task == FILTER => {
+            let limits = number(seconds).and_then(|seconds| Ok((seconds, number(memory)?)));
+            limits.and_then(|limits| filter(limits, Path::new(program), arguments))
         }
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
@@ -181,8 +192,9 @@ fn probe() -> io::Result<()> {
 
 /// Runs a program. Kills it with everything that it started when standard input reaches its end, which happens when the
 /// server ends.
-fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsString]) -> io::Result<()> {
+fn run(place: &Path, (seconds, file): (u64, u64), program: &Path, arguments: &[&OsString]) -> io::Result<()> {
     stand_alone()?;
+    limit(Resource::Data, PROGRAM_MEMORY)?;
     limit(Resource::Cpu, seconds)?;
     limit(Resource::Fsize, file)?;
     limit(Resource::Nofile, FILES)?;
@@ -194,11 +206,7 @@ fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsSt
     });
     let mut command = Command::new(program);
     command.args(arguments).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", place)
-        .env("TMPDIR", place)
-        .env("LC_ALL", "C.UTF-8");
+    command.env("PATH", PATH).env("HOME", place).env("TMPDIR", place).env("LC_ALL", "C.UTF-8");
     for _ in 0..MAX_STARTS {
         // The exit code is not trusted as a measure of success. The output file is what counts.
         if command.status()?.code() != Some(AGAIN) {
@@ -206,6 +214,21 @@ fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsSt
         }
     }
     Ok(())
+}
+
+/// Becomes a program that reads standard input and writes standard output. It is killed when the server ends.
+fn filter((seconds, memory): (u64, u64), program: &Path, arguments: &[&OsString]) -> io::Result<()> {
+    stand_alone()?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    limit(Resource::Data, memory)?;
+    limit(Resource::Cpu, seconds)?;
+    limit(Resource::Fsize, 0)?;
+    limit(Resource::Nofile, FILES)?;
+    rules::for_a_filter(program);
+    let mut command = Command::new(program);
+    // Threads are refused, so a program must not try to have some.
+    command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("OMP_THREAD_LIMIT", "1");
+    Err(command.exec())
 }
 
 /// Detaches the process from its surroundings: a session of its own, no inherited files, low priority, and the limits

@@ -14,9 +14,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group};
 
+use super::usage;
+
 /// Time that killed descendants of a child may take to disappear, and the polling interval.
 const LEAVING: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Interval between two looks at what a child uses in all.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The command for a child, and its limits.
 pub struct ChildCommand {
@@ -27,6 +31,17 @@ pub struct ChildCommand {
     pub answer: usize,
     /// Time limit.
     pub time: Duration,
+    /// The directory that the child and its descendants write to, and the limits on what they use in all.
+    pub share: Option<Share>,
+}
+
+/// A directory, and limits on all processes that write to it.
+pub struct Share {
+    pub place: PathBuf,
+    /// Limit on the bytes in the directory.
+    pub disk: u64,
+    /// Limit on the resident memory of all processes, in bytes.
+    pub memory: u64,
 }
 
 /// Standard input of a child.
@@ -68,17 +83,17 @@ pub struct ChildOutcome {
 }
 
 /// Runs a child. Kills it when the other end of the pipe `left` is closed.
-pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<ChildOutcome> {
+pub fn supervise(mut order: ChildCommand, left: &OwnedFd) -> io::Result<ChildOutcome> {
     let mut command = Command::new(&order.program);
     command.args(&order.words).env_clear().current_dir("/").stdout(Stdio::piped()).stderr(Stdio::null());
-    match order.input {
+    match std::mem::replace(&mut order.input, Input::Life) {
         Input::File(file) => command.stdin(file),
         Input::Life => command.stdin(Stdio::piped()),
     };
     let mut child = SupervisedChild { child: command.spawn()?, gone: false };
     let deadline = Instant::now() + order.time;
     let mut answer = Vec::new();
-    let in_time = listen(&mut child.child, left, deadline, order.answer, &mut answer)?;
+    let in_time = listen(&mut child.child, left, deadline, &order, &mut answer)?;
     let status = child.end()?;
     let ended = match (in_time, status.signal()) {
         (false, _) => ChildEnd::TooLong,
@@ -89,8 +104,14 @@ pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<ChildOutcome
     Ok(ChildOutcome { ended, answer, status: status.to_string() })
 }
 
-/// Reads the answer until the child has ended. Returns whether it ended in time.
-fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, answer: &mut Vec<u8>) -> io::Result<bool> {
+/// Reads the answer until the child has ended or used too much. Returns whether that was in time.
+fn listen(
+    child: &mut Child,
+    left: &OwnedFd,
+    deadline: Instant,
+    order: &ChildCommand,
+    answer: &mut Vec<u8>,
+) -> io::Result<bool> {
     let over = pidfd_open(pid(child)?, PidfdFlags::empty())?;
     let mut said = child.stdout.take();
     let mut buffer = vec![0; 64 << 10];
@@ -99,10 +120,18 @@ fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, ans
         if rest.is_zero() {
             return Ok(false);
         }
+        let rest = if order.share.is_some() { rest.min(LOOK_INTERVAL) } else { rest };
         let rest = Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: rest.subsec_nanos().into() };
         let mut sources = vec![PollFd::new(left, PollFlags::IN), PollFd::new(&over, PollFlags::IN)];
         sources.extend(said.as_ref().map(|said| PollFd::new(said, PollFlags::IN)));
         match poll(&mut sources, Some(&rest)) {
+            Ok(0) => {
+                let uses_too_much = order.share.as_ref().is_some_and(|share| is_exceeded(share, child.id()));
+                if uses_too_much {
+                    return Ok(true);
+                }
+                continue;
+            }
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
@@ -118,13 +147,18 @@ fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, ans
                 0 => said = None,
                 count => answer.extend_from_slice(&buffer[..count]),
             }
-            if answer.len() > most {
+            if answer.len() > order.answer {
                 return Ok(true);
             }
         } else if ready[1] {
             return Ok(true);
         }
     }
+}
+
+/// Returns whether the processes of a group use more than their share.
+fn is_exceeded(share: &Share, group: u32) -> bool {
+    usage::bytes_below(&share.place, share.disk) > share.disk || usage::resident(group) > share.memory
 }
 
 fn pid(child: &Child) -> io::Result<Pid> {

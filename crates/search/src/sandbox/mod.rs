@@ -16,6 +16,7 @@ mod lack;
 mod permits;
 mod pool;
 mod rules;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -30,9 +31,10 @@ use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
 use crate::readers::{DocumentText, ReadableFormat};
-use failure::{cannot_start, reader_failed, stops, too_long};
+pub(crate) use failure::too_long;
+use failure::{cannot_start, reader_failed, stops};
 pub use inside::COMMAND;
-use keeper::{ChildCommand, ChildEnd, ChildOutcome, Input};
+use keeper::{ChildCommand, ChildEnd, ChildOutcome, Input, Share};
 pub use lack::MissingRestriction;
 pub use permits::ChildPermit;
 use permits::ChildPermits;
@@ -56,6 +58,8 @@ const SHORT_TEXT: Duration = Duration::from_secs(3);
 const LONG_TEXT: Duration = Duration::from_secs(60);
 /// Time limit for reading one document.
 const READING_TIME: Duration = Duration::from_secs(10);
+/// Limit on the memory of all processes of a program that runs in a directory.
+const PROGRAM_MEMORY: u64 = 2 << 30;
 /// Limit on the bytes of an answer.
 const MAX_ANSWER: usize = 8 << 20;
 /// Timeout for killed children to disappear when the server stops.
@@ -84,6 +88,16 @@ pub enum Patience {
     Long,
 }
 
+impl Patience {
+    /// The time limit.
+    pub const fn time(self) -> Duration {
+        match self {
+            Self::Short => SHORT_TEXT,
+            Self::Long => LONG_TEXT,
+        }
+    }
+}
+
 /// A document for a child to read. It lies in an anonymous memory file that is passed to the child.
 pub struct Document(std::fs::File);
 
@@ -100,9 +114,49 @@ pub struct Program {
     pub time: Duration,
     /// Limit on the bytes of each file that it writes.
     pub file: u64,
+    /// Limit on the bytes of all files in `place`, the document included. It is checked ten times a second.
+    pub disk: u64,
+}
+
+/// Another program that reads a document from standard input and writes its result to standard output. It has no files,
+/// and starts no other processes.
+#[derive(Debug)]
+pub struct Filter {
+    /// Location.
+    pub path: PathBuf,
+    /// Command-line arguments.
+    pub arguments: Vec<OsString>,
+    /// Time limit.
+    pub time: Duration,
+    /// Limit on its memory in bytes.
+    pub memory: u64,
+    /// Limit on the bytes of its result.
+    pub most: usize,
+}
+
+/// The result of a [`Filter`].
+#[derive(Debug)]
+pub struct Filtered {
+    /// The bytes that it wrote, at most as many as allowed.
+    pub bytes: Vec<u8>,
+    /// Set if it would have written more.
+    pub is_cut: bool,
+    /// `Invalid` with code `took_too_long` at the time limit, with code `reader_failed` if it failed.
+    pub fault: Option<Error>,
+}
+
+fn number(number: u64) -> OsString {
+    OsString::from(number.to_string())
 }
 
 impl Document {
+    /// Creates a document of these bytes.
+    pub fn of(bytes: &[u8]) -> Result<Self> {
+        let mut document = Self::new()?;
+        document.write(bytes)?;
+        Ok(document)
+    }
+
     /// Creates an empty document.
     pub fn new() -> Result<Self> {
         let file = memfd_create("document", MemfdFlags::CLOEXEC).map_err(|error| cannot_start(&error.into()))?;
@@ -176,6 +230,7 @@ impl Sandbox {
             input: Input::File(input),
             answer: MAX_ANSWER,
             time: READING_TIME,
+            share: None,
         };
         let (outcome, _) = self.keep("read", order, permit).await?;
         match outcome.ended {
@@ -219,19 +274,60 @@ impl Sandbox {
         }
     }
 
-    /// Runs another program. Returns whether it ended in time, and `kept`, which is held until the child is gone.
+    /// Runs another program. Returns whether it ended in time, and `kept`, which is held until the child is gone. All
+    /// its processes are killed when they use more than their share of disk or memory.
     ///
     /// # Errors
     /// `Unavailable` if it cannot be started, and while the server stops.
     pub async fn run<K: Send + 'static>(&self, program: Program, kept: K) -> Result<(bool, K)> {
-        let number = |number: u64| OsString::from(number.to_string());
+        let share = Share { place: program.place.clone(), disk: program.disk, memory: PROGRAM_MEMORY };
         let mut words = vec![COMMAND.into(), inside::RUN.into(), program.place.into_os_string()];
         words.extend([number(program.time.as_secs() + 2), number(program.file), program.path.into_os_string()]);
         words.extend(program.arguments);
-        let order =
-            ChildCommand { program: self.0.program.clone(), words, input: Input::Life, answer: 0, time: program.time };
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words,
+            input: Input::Life,
+            answer: 0,
+            time: program.time,
+            share: Some(share),
+        };
         let (outcome, kept) = self.keep("run", order, kept).await?;
         Ok((outcome.ended != ChildEnd::TooLong, kept))
+    }
+
+    /// Gives a document to another program. `kept` is held until the child is gone.
+    ///
+    /// # Errors
+    /// `Unavailable` if it cannot be started, and while the server stops.
+    pub async fn filter<K: Send + 'static>(
+        &self,
+        filter: Filter,
+        document: Document,
+        kept: K,
+    ) -> Result<(Filtered, K)> {
+        let mut input = document.0;
+        io::Seek::rewind(&mut input).map_err(|error| cannot_start(&error))?;
+        let mut words = vec![COMMAND.into(), inside::FILTER.into(), number(filter.time.as_secs() + 2)];
+        words.extend([number(filter.memory), filter.path.into_os_string()]);
+        words.extend(filter.arguments);
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words,
+            input: Input::File(input),
+            answer: filter.most,
+            time: filter.time,
+            share: None,
+        };
+        let (ChildOutcome { ended, answer: mut bytes, .. }, kept) = self.keep("filter", order, kept).await?;
+        let is_cut = bytes.len() > filter.most;
+        bytes.truncate(filter.most);
+        let fault = match ended {
+            ChildEnd::TooLong => Some(too_long(filter.time)),
+            ChildEnd::Badly if !is_cut => Some(reader_failed()),
+            ChildEnd::Well | ChildEnd::Badly => None,
+        };
+        Ok((Filtered { bytes, is_cut, fault }, kept))
     }
 
     /// Starts a child to find out the restrictions that this system lacks.
@@ -245,6 +341,7 @@ impl Sandbox {
             input: Input::Life,
             answer: MAX_ANSWER,
             time: READING_TIME,
+            share: None,
         };
         let (outcome, ()) = self.keep("probe", order, ()).await?;
         if outcome.ended != ChildEnd::Well {

@@ -145,6 +145,12 @@ const DENIED_CALLS: [c_long; 44] = [
     SYS_clock_settime,
 ];
 
+/// System calls that start processes and threads, or connect to others.
+#[cfg(target_arch = "x86_64")]
+const STARTING: [c_long; 6] = [SYS_fork, SYS_vfork, SYS_clone, SYS_clone3, SYS_socket, SYS_socketpair];
+#[cfg(not(target_arch = "x86_64"))]
+const STARTING: [c_long; 4] = [SYS_clone, SYS_clone3, SYS_socket, SYS_socketpair];
+
 /// Restricts this process to reading its open files and writing its answer. Returns the restrictions that the system
 /// lacks.
 pub fn for_reading() -> Vec<MissingRestriction> {
@@ -166,16 +172,10 @@ pub fn for_reading() -> Vec<MissingRestriction> {
 /// Bars this process, and the program that it is about to start, from the network, from other files and from writing
 /// outside its own directory. Returns the restrictions that the system lacks.
 pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
-    let real_program = real(program);
-    let mut may_run: Vec<PathBuf> = PROGRAMS.map(PathBuf::from).into();
-    may_run.extend([program.to_owned(), real_program.clone()]);
-    if let Some(programs) = real_program.parent().filter(|folder| folder.ends_with(PROGRAM)) {
-        may_run.extend(programs.parent().map(Path::to_owned));
-    }
-    let common: Vec<PathBuf> = COMMON.map(PathBuf::from).into();
-    let mut lacks = lacks_of(apply_landlock(&may_run, &common, &[place.to_owned(), PathBuf::from("/dev/null")]));
+    let written = [place.to_owned(), PathBuf::from("/dev/null")];
+    let mut lacks = lacks_of(apply_landlock(&may_run(program), &common(), &written));
     let refused = || {
-        let mut calls: BTreeMap<_, _> = DENIED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+        let mut calls = denied_calls()?;
         // The only sockets allowed are local stream sockets, which connect the program's own parts.
         let local = SeccompRule::new(vec![is(0, SeccompCmpOp::Ne, AF_UNIX as u64)?])?;
         let stream = SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), SOCK_DGRAM as u64)?])?;
@@ -191,9 +191,6 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
         calls.insert(SYS_access, vec![writable(1)?]);
         calls.insert(SYS_faccessat, vec![writable(2)?]);
         calls.insert(SYS_faccessat2, vec![writable(2)?]);
-        // Resource limits may be queried, but not set.
-        let set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-        calls.insert(SYS_prlimit64, vec![SeccompRule::new(vec![set])?]);
         filter(calls, SeccompAction::Allow, SeccompAction::Errno(EPERM as u32))
     };
     // The arguments of `clone3` lie in memory, where a filter cannot see them. A program that gets ENOSYS falls back to
@@ -204,6 +201,45 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
     };
     lacks.extend((!apply([refused(), newer()])).then_some(MissingRestriction::Calls));
     lacks
+}
+
+/// Bars this process, and the program that it is about to become, from the network, from other files, from writing
+/// files and from starting processes and threads. Returns the restrictions that the system lacks.
+pub fn for_a_filter(program: &Path) -> Vec<MissingRestriction> {
+    let mut lacks = lacks_of(apply_landlock(&may_run(program), &common(), &[PathBuf::from("/dev/null")]));
+    let refused = || {
+        let mut calls = denied_calls()?;
+        calls.extend(STARTING.map(|call| (call, Vec::new())));
+        // It must not survive the server.
+        let unbound = SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, PR_SET_PDEATHSIG as u64)?])?;
+        calls.insert(SYS_prctl, vec![unbound]);
+        filter(calls, SeccompAction::Allow, SeccompAction::Errno(EPERM as u32))
+    };
+    lacks.extend((!apply([refused()])).then_some(MissingRestriction::Calls));
+    lacks
+}
+
+/// The directories and files that a program may read and start.
+fn may_run(program: &Path) -> Vec<PathBuf> {
+    let real_program = real(program);
+    let mut may_run: Vec<PathBuf> = PROGRAMS.map(PathBuf::from).into();
+    may_run.extend([program.to_owned(), real_program.clone()]);
+    if let Some(programs) = real_program.parent().filter(|folder| folder.ends_with(PROGRAM)) {
+        may_run.extend(programs.parent().map(Path::to_owned));
+    }
+    may_run
+}
+
+fn common() -> Vec<PathBuf> {
+    COMMON.map(PathBuf::from).into()
+}
+
+/// System calls that are denied to every program. Resource limits may be queried, but not set.
+fn denied_calls() -> std::result::Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
+    let mut calls: BTreeMap<_, _> = DENIED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
+    let set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    calls.insert(SYS_prlimit64, vec![SeccompRule::new(vec![set])?]);
+    Ok(calls)
 }
 
 type Built = std::result::Result<BpfProgram, BackendError>;

@@ -3,9 +3,12 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+use http_edge::Converter;
 use maintenance::jobs;
 use model::{Error, Id, JobStatus, Result, grouped};
-use repository::{CrawlWork, Job, JobRequest, SearchFault, SearchState, SearchStatus, Session, Work};
+use repository::{
+    CrawlWork, Job, JobRequest, ProgramStatus, Sandbox, SearchFault, SearchState, SearchStatus, Session, Work,
+};
 use serde_json::{Value, json};
 
 use super::blobs::{job_json, outcome_with_fault_hint, watcher};
@@ -13,7 +16,7 @@ use super::farm;
 use super::output::{show, table, time};
 use super::size::{parse_size, size};
 use super::verdict::{CommandResult, Verdict};
-use crate::configuration::CommonArguments;
+use crate::configuration::{CommonArguments, Settings};
 
 /// Documents read per page, and the limit on those that are shown.
 const PAGE: usize = 1_000;
@@ -52,7 +55,7 @@ enum Action {
     Resume,
     /// End the full crawl permanently; the index in use stays
     Stop,
-    /// Show or change how often a full crawl starts, and whether texts from stores that encrypt are indexed
+    /// Show or change how often a full crawl starts, and which texts are indexed
     Settings {
         /// Days between two full crawls; 0 turns them off
         #[arg(long, value_name = "DAYS")]
@@ -61,6 +64,13 @@ enum Action {
         /// unencrypted, so it should be on an encrypted disk. A change starts a full crawl
         #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
         encrypted_texts: Option<bool>,
+        /// Recognise text in pictures and scanned pages with tesseract, where it is installed (OCR). Turning it on
+        /// starts a full crawl
+        #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
+        ocr: Option<bool>,
+        /// Languages of such text, such as deu+eng; those that are installed are used
+        #[arg(long, value_name = "LANGUAGES")]
+        ocr_languages: Option<String>,
     },
 }
 
@@ -74,7 +84,9 @@ fn parse_yes_or_no(text: &str) -> std::result::Result<bool, String> {
 
 /// Runs `strongroom crawl`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let converter = Converter::find(Settings::read(&arguments.common)?.converter.as_deref())?;
     let (repository, session) = farm::open(&arguments.common).await?;
+    repository.open_documents_with(farm::programs(&repository, Sandbox::of_this_program(), converter));
     let outcome = act(&session, arguments.action, arguments.common.json).await;
     repository.close().await;
     let (value, text, verdict) = outcome?;
@@ -102,7 +114,9 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<Command
         Action::Pause => request(session, JobRequest::Pause, "pauses").await,
         Action::Resume => request(session, JobRequest::Resume, "waits for a server of the farm").await,
         Action::Stop => request(session, JobRequest::Abort, "ends").await,
-        Action::Settings { full_every, encrypted_texts } => settings(session, full_every, encrypted_texts).await,
+        Action::Settings { full_every, encrypted_texts, ocr, ocr_languages } => {
+            settings(session, Changes { full_every, encrypted_texts, ocr, ocr_languages }).await
+        }
     }
 }
 
@@ -143,7 +157,7 @@ async fn status(session: &Session) -> Result<CommandResult> {
                 state,
                 grouped(index.entries),
                 grouped(index.unreadable()),
-                grouped(index.waiting),
+                grouped(index.waiting + index.awaiting_recognition),
                 index.sweep.map_or_else(|| "-".to_owned(), |sweep| grouped(sweep.mended)),
                 size(index.size),
             ]
@@ -159,6 +173,11 @@ async fn status(session: &Session) -> Result<CommandResult> {
         };
         text.push_str(&format!("\nTexts from stores that encrypt ({}) {found}.\n", stores.join(", ")));
     }
+    let programs = session.search_programs().await?;
+    text.push('\n');
+    for program in &programs {
+        text.push_str(&program_line(program, settings.recognizes_text));
+    }
     if indexes.iter().any(|index| index.unreadable() > 0) {
         text.push_str("\n`strongroom crawl faults` names the documents whose text cannot be read.\n");
     }
@@ -167,6 +186,8 @@ async fn status(session: &Session) -> Result<CommandResult> {
         "encrypting_stores": stores,
         "index_encrypted_texts": settings.index_encrypted_texts,
         "full_crawl_days": settings.full_crawl_days,
+        "recognizes_text": settings.recognizes_text,
+        "programs": programs.iter().map(program_json).collect::<Value>(),
     });
     let is_bad = indexes.iter().any(|index| index.state() == SearchState::Unavailable);
     Ok((value, text, if is_bad { Verdict::Bad } else { Verdict::Good }))
@@ -182,12 +203,36 @@ fn status_json(index: &SearchStatus) -> Value {
         "unreadable": index.unreadable(),
         "unreadable_by_code": index.faults,
         "waiting": index.waiting,
+        "awaiting_recognition": index.awaiting_recognition,
         "events_behind": index.events_behind,
         "behind_since": index.behind_since.map(time),
         "size": index.size,
         "sweep": index.sweep.map(|sweep| {
             json!({ "at": time(sweep.at), "documents": sweep.documents, "mended": sweep.mended })
         }),
+    })
+}
+
+/// Describes a program that reads documents in one line.
+fn program_line(program: &ProgramStatus, recognizes_text: bool) -> String {
+    let (name, formats) = (program.name, program.formats.join(", "));
+    let recognises = !program.languages.is_empty();
+    match program.is_found {
+        false => format!("{name} is not installed or not allowed; it would read {formats}.\n"),
+        true if recognises && !recognizes_text => {
+            format!("{name} is installed; `strongroom crawl settings --ocr yes` has it read {formats}.\n")
+        }
+        true if recognises => format!("{name} reads {formats} ({}).\n", program.languages.join("+")),
+        true => format!("{name} reads {formats}.\n"),
+    }
+}
+
+fn program_json(program: &ProgramStatus) -> Value {
+    json!({
+        "name": program.name,
+        "is_found": program.is_found,
+        "formats": program.formats,
+        "languages": program.languages,
     })
 }
 
@@ -228,14 +273,27 @@ async fn faults(session: &Session) -> Result<CommandResult> {
     Ok((all.iter().map(fault_json).collect(), text, Verdict::Good))
 }
 
-async fn settings(session: &Session, days: Option<u32>, encrypted: Option<bool>) -> Result<CommandResult> {
-    let mut settings = session.search_settings().await?;
-    if days.is_some() || encrypted.is_some() {
-        if let Some(days) = days {
-            settings.full_crawl_days = Some(days).filter(|days| *days > 0);
-        }
-        settings.index_encrypted_texts = encrypted.unwrap_or(settings.index_encrypted_texts);
-        session.set_search_settings(settings).await?;
+/// Changes of the settings; `None` leaves them as they are.
+struct Changes {
+    full_every: Option<u32>,
+    encrypted_texts: Option<bool>,
+    ocr: Option<bool>,
+    ocr_languages: Option<String>,
+}
+
+async fn settings(session: &Session, changes: Changes) -> Result<CommandResult> {
+    let before = session.search_settings().await?;
+    let mut settings = before.clone();
+    if let Some(days) = changes.full_every {
+        settings.full_crawl_days = Some(days).filter(|days| *days > 0);
+    }
+    settings.index_encrypted_texts = changes.encrypted_texts.unwrap_or(settings.index_encrypted_texts);
+    settings.recognizes_text = changes.ocr.unwrap_or(settings.recognizes_text);
+    if let Some(languages) = &changes.ocr_languages {
+        settings.recognition_languages = languages.split('+').map(ToOwned::to_owned).collect();
+    }
+    if settings != before {
+        session.set_search_settings(settings.clone()).await?;
     }
     let every = match settings.full_crawl_days {
         Some(1) => "A full crawl starts every day.".to_owned(),
@@ -243,8 +301,16 @@ async fn settings(session: &Session, days: Option<u32>, encrypted: Option<bool>)
         None => "No full crawl is scheduled.".to_owned(),
     };
     let texts = if settings.index_encrypted_texts { "indexed" } else { "not indexed" };
-    let text = format!("{every} Texts from stores that encrypt are {texts}.\n");
-    let value =
-        json!({ "full_crawl_days": settings.full_crawl_days, "index_encrypted_texts": settings.index_encrypted_texts });
+    let recognition = match settings.recognizes_text {
+        true => format!("recognised ({})", settings.recognition_languages.join("+")),
+        false => "not recognised".to_owned(),
+    };
+    let text = format!("{every} Texts from stores that encrypt are {texts}. Text in pictures is {recognition}.\n");
+    let value = json!({
+        "full_crawl_days": settings.full_crawl_days,
+        "index_encrypted_texts": settings.index_encrypted_texts,
+        "recognizes_text": settings.recognizes_text,
+        "recognition_languages": settings.recognition_languages,
+    });
     Ok((value, text, Verdict::Good))
 }

@@ -1,8 +1,10 @@
 //! Opens the farm that the settings name, as its administrator. Independent of any particular command.
 
+use std::path::PathBuf;
+
 use database::Location;
 use model::Result;
-use repository::{Options, RECYCLE_DAYS, Repository, Session};
+use repository::{Options, ProgramSettings, Programs, RECYCLE_DAYS, Repository, Sandbox, Session};
 
 use crate::configuration::{CommonArguments, Settings};
 
@@ -30,6 +32,12 @@ async fn open_farm(options: &Options) -> Result<(Repository, Session)> {
 /// Sets the retention of deleted items that the settings name.
 pub fn keep_recycled(repository: &Repository, settings: &Settings) {
     repository.keep_recycled(settings.recycle_days.unwrap_or(RECYCLE_DAYS));
+}
+
+/// Returns the programs of others that read documents for the search index. `office` is the location of LibreOffice.
+pub fn programs(repository: &Repository, sandbox: Sandbox, office: Option<PathBuf>) -> Programs {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    Programs::new(sandbox, ProgramSettings { search_path, office, place: repository.programs_scratch() })
 }
 
 /// Builds the options for opening a farm from the settings.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
 use model::{Code, Error, Result};
-use repository::{DataDirectory, DataDirectoryLock, MissingRestriction, Repository, Sandbox};
+use repository::{DataDirectory, DataDirectoryLock, MissingRestriction, Programs, Repository, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -102,7 +102,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     repository.limit_unfinished(settings.unfinished_bytes_per_user.unwrap_or(repository::UNFINISHED_BYTES));
     farm::keep_recycled(&repository, &settings);
     let sandbox = Sandbox::of_this_program();
-    repository.open_documents_in(sandbox.clone());
+    let programs = farm::programs(&repository, sandbox.clone(), options.converter.clone());
+    if let Err(error) = Programs::remove_left_over(&repository.programs_scratch()) {
+        tracing::warn!(error = %error, "directories of programs that read documents cannot be removed");
+    }
+    repository.open_documents_with(programs);
     tokio::spawn(log_sandbox_gaps(sandbox));
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {

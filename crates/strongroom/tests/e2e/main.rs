@@ -51,6 +51,7 @@ mod other_searches;
 mod passwords;
 mod poison;
 mod power;
+mod programs;
 mod queries;
 mod quoted_restore_commands;
 mod readiness;

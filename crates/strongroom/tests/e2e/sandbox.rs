@@ -4,13 +4,13 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::Id;
 use rustix::process::Signal;
 use search::extract::{Content, Format};
 use search::readers::{DocumentText, ReadableFormat};
-use search::sandbox::{Document, MissingRestriction, Patience, Program, Sandbox};
+use search::sandbox::{Document, Filter, Filtered, MissingRestriction, Patience, Program, Sandbox};
 
 use crate::support::processes;
 
@@ -24,7 +24,7 @@ fn script(place: &Path, text: &str, time: u64) -> Program {
     std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let (time, place) = (Duration::from_secs(time), place.to_owned());
-    Program { path, arguments: vec!["one argument".into(), "--two".into()], place, time, file: 1 << 20 }
+    Program { path, arguments: vec!["one argument".into(), "--two".into()], place, time, file: 1 << 20, disk: 16 << 20 }
 }
 
 fn id_in(file: &Path) -> Option<u32> {
@@ -189,4 +189,76 @@ async fn a_program_ends_with_all_that_it_started() {
     let leaves = "(sleep 1000 &>/dev/null) & echo $! > child";
     sandbox().run(script(place.path(), leaves, 100), ()).await.unwrap();
     assert!(!processes::exists(id_in(&place.path().join("child")).unwrap()));
+}
+
+/// Gives a document to a shell script that becomes a filter. It can use nothing but what the shell has in itself.
+async fn filtered(place: &Path, text: &str) -> Filtered {
+    let time = Duration::from_secs(3);
+    let path = script(place, text, 0).path;
+    let filter = Filter { path, arguments: vec!["one argument".into()], time, memory: 64 << 20, most: 1 << 20 };
+    sandbox().filter(filter, Document::of(b"the document\n").unwrap(), ()).await.unwrap().0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_has_its_document_and_nothing_else() {
+    let (place, others) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let secret = others.path().join("secret");
+    std::fs::write(&secret, "secret words").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let (port, own) = (listener.local_addr().unwrap().port(), std::process::id());
+    let (others, place_name) = (others.path().display(), place.path().display());
+    let text = format!(
+        r#"
+        read -r line; echo "$line:$1"
+        try() {{ if eval "$1" 2>/dev/null; then echo "could $1"; fi; }}
+        try 'read -r words < {others}/secret && echo "$words"'
+        try 'echo x > {others}/new'
+        try 'echo x > {place_name}/new'
+        try 'echo x > /tmp/of-a-filter-in-the-sandbox'
+        try 'read -r words < /proc/{own}/environ'
+        try 'kill -0 {own}'
+        try 'echo x > /dev/tcp/127.0.0.1/{port}'
+        try 'echo x > /dev/udp/127.0.0.1/{port}'
+        try 'ulimit -t unlimited'
+        echo done
+        (echo forked)
+        "#
+    );
+    let Filtered { bytes, is_cut, fault } = filtered(place.path(), &text).await;
+    assert_eq!(String::from_utf8(bytes).unwrap(), "the document:one argument\ndone\n");
+    // The shell ends when it cannot start another process.
+    assert!(!is_cut && fault.is_some_and(|fault| fault.code() == "reader_failed"));
+    assert!(listener.accept().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_that_hangs_grows_or_crashes_is_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let code = |filtered: &Filtered| filtered.fault.as_ref().map(|fault| fault.code().as_str().to_owned());
+    for (text, code_of_fault, said) in [
+        ("echo begun; while :; do :; done", Some("took_too_long"), "begun\n"),
+        ("x=xxxxxxxx; while :; do x=$x$x; done", Some("reader_failed"), ""),
+        ("echo begun; kill -SEGV $$", Some("reader_failed"), "begun\n"),
+        ("exit 3", Some("reader_failed"), ""),
+    ] {
+        let found = filtered(place.path(), text).await;
+        assert_eq!((code(&found).as_deref(), found.is_cut), (code_of_fault, false), "{text}");
+        assert_eq!(found.bytes, said.as_bytes(), "{text}");
+    }
+    let found = filtered(place.path(), "while :; do echo more and more; done").await;
+    assert_eq!((code(&found), found.is_cut, found.bytes.len()), (None, true, 1 << 20));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_uses_too_much_is_ended() {
+    for (what, text) in [
+        ("disk", "for i in {1..1000}; do head -c 500000 /dev/zero > $i; done; sleep 1000"),
+        ("memory", "for i in {1..12}; do (x=xxxxxxxx; for j in {1..25}; do x=$x$x; done; sleep 1000) & done; wait"),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let begun = Instant::now();
+        let (in_time, ()) = sandbox().run(script(place.path(), text, 100), ()).await.unwrap();
+        assert!(in_time && begun.elapsed() < Duration::from_secs(60), "{what}");
+    }
 }

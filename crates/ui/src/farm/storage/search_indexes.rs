@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Query;
 use model::{Error, Id, Result};
-use repository::{Job, SearchFault, SearchSettings, SearchState, SearchStatus};
+use repository::{Job, ProgramStatus, SearchFault, SearchSettings, SearchState, SearchStatus};
 use serde::Deserialize;
 
 use super::jobs::{JobRow, sentence};
@@ -45,6 +45,14 @@ struct FaultRow {
     reason: String,
 }
 
+/// A program that reads documents.
+struct ProgramRow {
+    name: &'static str,
+    formats: String,
+    state: String,
+    tone: &'static str,
+}
+
 #[derive(Template)]
 #[template(path = "search-indexes.html")]
 struct IndexesPage<'a> {
@@ -58,6 +66,7 @@ struct IndexesPage<'a> {
     /// Sentences about the settings.
     schedule: String,
     encrypted: String,
+    programs: Vec<ProgramRow>,
     faults: Vec<FaultRow>,
     next: Option<String>,
 }
@@ -90,6 +99,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
     let away = unavailable::named(&visit.page, &visit.session.databases_away().await?);
     let settings = visit.session.search_settings().await?;
     let stores = visit.session.encrypting_stores().await?;
+    let programs = visit.session.search_programs().await?;
     let page = &visit.page;
     let is_alive = crawls.iter().any(|job| job.status.is_alive());
     let is_working = status.iter().any(|index| index.state() != SearchState::Current);
@@ -108,6 +118,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
             (false, true) => page.f1("search-index.encrypted-all", stores.join(", ")),
             (false, false) => page.f1("search-index.encrypted-names", stores.join(", ")),
         },
+        programs: programs.into_iter().map(|program| program_row(page, program, &settings)).collect(),
         faults: faults.into_iter().map(|fault| fault_row(page, fault)).collect(),
         next,
     }))
@@ -138,7 +149,22 @@ fn fault_row(page: &Page, fault: SearchFault) -> FaultRow {
     FaultRow { href: fault.path.as_deref().map(address::browse), reason, fault }
 }
 
-fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: SearchSettings) -> Form<'a> {
+fn program_row(page: &Page, program: ProgramStatus, settings: &SearchSettings) -> ProgramRow {
+    let ProgramStatus { name, is_found, formats, languages } = program;
+    let (state, tone) = match (is_found, languages.is_empty()) {
+        (false, _) => (page.s("search-index.program-missing").to_owned(), "warn"),
+        (true, false) if !settings.recognizes_text => (page.s("search-index.program-off").to_owned(), ""),
+        (true, false) => (page.f1("search-index.program-languages", languages.join(", ")), ""),
+        (true, true) => (page.s("search-index.program-found").to_owned(), ""),
+    };
+    let formats = formats.into_iter().map(|format| match format {
+        "scanned PDF" => page.s("search-index.scanned-pdf"),
+        format => format,
+    });
+    ProgramRow { name, formats: formats.collect::<Vec<_>>().join(", "), state, tone }
+}
+
+fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: &SearchSettings) -> Form<'a> {
     let page = &visit.page;
     let typed = |name: &str, usual: String| fields.map_or(usual, |fields| fields.trimmed(name));
     let days = settings.full_crawl_days.map(|days| days.to_string()).unwrap_or_default();
@@ -148,6 +174,14 @@ fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: SearchSettings)
         Choice::new("names", page.s("search-index.names"), !reads_all).hint(page.s("search-index.names-hint")),
         Choice::new("all", page.s("search-index.all"), reads_all).hint(page.s("search-index.all-hint")),
     ];
+    let usual = if settings.recognizes_text { "yes" } else { "no" };
+    let recognises = typed("recognition", usual.to_owned()) == "yes";
+    let recognition = vec![
+        Choice::new("no", page.s("search-index.recognition-no"), !recognises),
+        Choice::new("yes", page.s("search-index.recognition-yes"), recognises)
+            .hint(page.s("search-index.recognition-hint")),
+    ];
+    let languages = typed("languages", settings.recognition_languages.join("+"));
     Form {
         page,
         title: page.s("search-index.settings").into(),
@@ -157,6 +191,9 @@ fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: SearchSettings)
             Field::line("days", page.s("search-index.days"), typed("days", days))
                 .hint(page.s("search-index.days-hint")),
             Field::of("encrypted", page.s("search-index.encrypted"), Input::Radio(choices)),
+            Field::of("recognition", page.s("search-index.recognition"), Input::Radio(recognition)),
+            Field::line("languages", page.s("search-index.languages"), languages)
+                .hint(page.s("search-index.languages-hint")),
         ],
         submit: page.s("action.save").into(),
         danger: false,
@@ -169,7 +206,7 @@ fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: SearchSettings)
 pub async fn ask(mut visit: Visit) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let settings = visit.session.search_settings().await?;
-    Ok(html(&form(&visit, None, settings)))
+    Ok(html(&form(&visit, None, &settings)))
 }
 
 /// Saves the settings.
@@ -178,13 +215,19 @@ pub async fn save(sent: SubmittedForm) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let saved = match parse_number(&fields.text("days")) {
         Ok(full_crawl_days) => {
-            let index_encrypted_texts = fields.text("encrypted") == "all";
-            visit.session.set_search_settings(SearchSettings { full_crawl_days, index_encrypted_texts }).await
+            let languages = fields.trimmed("languages");
+            let settings = SearchSettings {
+                full_crawl_days,
+                index_encrypted_texts: fields.text("encrypted") == "all",
+                recognizes_text: fields.text("recognition") == "yes",
+                recognition_languages: languages.split('+').map(|name| name.trim().to_owned()).collect(),
+            };
+            visit.session.set_search_settings(settings).await
         }
         Err(error) => Err(error),
     };
     match saved {
         Ok(()) => Ok(done(HERE, &Flash::new("toast.search-settings", ""))),
-        Err(error) => refuse::show_form_again(form(&visit, Some(&fields), SearchSettings::default()), error),
+        Err(error) => refuse::show_form_again(form(&visit, Some(&fields), &SearchSettings::default()), error),
     }
 }

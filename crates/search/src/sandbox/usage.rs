@@ -1,0 +1,68 @@
+//! Measures what a group of processes uses: bytes on disk and in memory.
+
+use std::fs::{self, DirEntry};
+use std::path::Path;
+
+/// Maximum depth of directories that are measured. No program needs more.
+const MAX_DEPTH: usize = 16;
+
+/// Returns the bytes of all files below a directory. Stops once they are more than `enough`.
+pub fn bytes_below(place: &Path, enough: u64) -> u64 {
+    let mut sum = 0;
+    add_below(place, enough, MAX_DEPTH, &mut sum);
+    sum
+}
+
+fn add_below(place: &Path, enough: u64, depth: usize, sum: &mut u64) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if *sum > enough {
+            return;
+        }
+        // Links are not followed. What disappears meanwhile uses nothing. Directories and names use space too.
+        let Ok(about) = entry.metadata() else { continue };
+        *sum += about.len().max(ENTRY);
+        if about.is_dir() && depth > 0 {
+            add_below(&entry.path(), enough, depth - 1, sum);
+        } else if about.is_dir() {
+            *sum = u64::MAX;
+        }
+    }
+}
+
+/// Least size in bytes that counts for an entry of a directory.
+const ENTRY: u64 = 1_024;
+
+/// Returns the resident memory of all processes of a group, in bytes.
+pub fn resident(group: u32) -> u64 {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pages: u64 = entries.filter_map(|entry| pages_of(&entry, group)).sum();
+    pages * rustix::param::page_size() as u64
+}
+
+/// Returns the resident pages of a process, if it belongs to the group.
+fn pages_of(process: &DirEntry, group: u32) -> Option<u64> {
+    process.file_name().to_str()?.parse::<u32>().ok()?;
+    let text = fs::read_to_string(process.path().join("stat")).ok()?;
+    // After the name: state, parent, group, and the pages as the 22nd field.
+    let mut fields = text.rsplit_once(") ")?.1.split(' ').skip(2);
+    let is_member = fields.next()?.parse() == Ok(group);
+    is_member.then(|| fields.nth(18)?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_memory_are_measured() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("a")).unwrap();
+        fs::write(place.path().join("a/b"), vec![0; 100_000]).unwrap();
+        std::os::unix::fs::symlink("/", place.path().join("link")).unwrap();
+        let bytes = bytes_below(place.path(), u64::MAX);
+        assert!((100_000..120_000).contains(&bytes), "{bytes}");
+        let own = rustix::process::getpgrp().as_raw_pid().cast_unsigned();
+        assert!(resident(own) > 1 << 20);
+        assert_eq!(resident(u32::MAX), 0);
+    }
+}

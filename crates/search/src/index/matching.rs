@@ -20,7 +20,7 @@ use super::schema::Fields;
 use super::until_time::UntilTime;
 use super::view::View;
 use super::weights::Weights;
-use super::word_query::{EndingQuery, WordQuery};
+use super::word_query::{Beginning, Ending, Similar, WordQuery};
 use crate::language::parts::covering;
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::{LANGUAGES, Stems};
@@ -52,6 +52,8 @@ pub(super) struct Matching<'a> {
     tolerance: Tolerance,
     /// Words of the query for which similar ones count too, folded.
     tolerant_words: BTreeSet<String>,
+    /// Words that are similar to their forms, for those that may be mistakes.
+    similar: HashMap<String, Similar>,
     clock: Clock,
 }
 
@@ -85,7 +87,8 @@ impl<'a> Matching<'a> {
         clock: Clock,
     ) -> tantivy::Result<Self> {
         let (fields, columns) = (view.fields, view.columns()?.by_segment.clone());
-        let mut matching = Self { fields, columns, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
+        let (tolerant_words, similar) = (BTreeSet::new(), HashMap::new());
+        let mut matching = Self { fields, columns, stems, weights, tolerance, tolerant_words, similar, clock };
         if tolerance.allows_similar() {
             let mut words: Vec<(f32, &String)> = Vec::new();
             for (_, sought) in query.sought() {
@@ -99,6 +102,14 @@ impl<'a> Matching<'a> {
             words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
             let rarest = words.into_iter().take(MAX_TOLERANT_WORDS);
             matching.tolerant_words = rarest.map(|(_, word)| word.clone()).collect();
+            for form in matching.forms(&matching.tolerant_words) {
+                if let Some(allowed) = allowed_difference(&form)
+                    && matching.is_rare(&form)
+                {
+                    let similar = Similar::new(&form, allowed, matching.clock.clone())?;
+                    matching.similar.insert(form, similar);
+                }
+            }
         }
         Ok(matching)
     }
@@ -202,7 +213,7 @@ impl<'a> Matching<'a> {
             Sought::Part(part) => Box::new(UntilTime::new(self.part(part), self.clock.clone())),
             Sought::Ending(ending) => {
                 let spelled = ending.spellings().map(|spelling| -> Box<dyn Query> {
-                    Box::new(EndingQuery::new(field, spelling, self.clock.clone()))
+                    Box::new(WordQuery::new(field, Ending::new(spelling, self.clock.clone())))
                 });
                 any(spelled.collect())
             }
@@ -222,7 +233,8 @@ impl<'a> Matching<'a> {
 
     /// Returns a query for documents of which a value fulfils its condition.
     fn values(&self, filter: &ValuesFilter) -> Box<dyn Query> {
-        let (mut keys, mut found): (Vec<(Id, ValueCondition)>, Vec<Box<dyn Query>>) = (Vec::new(), Vec::new());
+        let mut keys: Vec<(Id, ValueCondition)> = Vec::new();
+        let mut found: Vec<Box<dyn Query>> = Vec::new();
         for (column, condition) in &filter.conditions {
             match condition {
                 ValueCondition::Words(words) => found.push(self.value_words(*column, words)),
@@ -280,9 +292,11 @@ impl<'a> Matching<'a> {
     /// may be a mistake.
     fn add_similar(&self, word: &QueryWord, field: Field, queries: &mut Vec<Box<dyn Query>>) {
         for form in self.forms(std::iter::once(&word.folded)) {
-            let Some(allowed) = allowed_difference(&form) else { continue };
-            if self.is_rare(&form) {
-                let similar = WordQuery::similar(field, &form, allowed, self.clock.clone());
+            if allowed_difference(&form).is_none() {
+                continue;
+            }
+            if let Some(similar) = self.similar.get(&form) {
+                let similar = WordQuery::new(field, similar.clone());
                 queries.push(Box::new(BoostQuery::new(Box::new(similar), SIMILAR_WEIGHT)));
             }
             if is_part(&form) {
@@ -298,7 +312,7 @@ impl<'a> Matching<'a> {
 
     /// Returns a query for all words with a beginning.
     fn beginning(&self, text: &str, field: Field) -> Box<dyn Query> {
-        let words = WordQuery::beginning(field, text, self.clock.clone());
+        let words = WordQuery::new(field, Beginning::new(text, self.clock.clone()));
         Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
     }
 

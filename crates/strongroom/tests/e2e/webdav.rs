@@ -10,6 +10,7 @@ use database::Engine;
 use serde_json::Value;
 
 use crate::support::{Client, Farm, PASSWORD, Server, bytes, processes};
+use crate::words::wait_until_indexed;
 
 /// Number of tests in litmus: basic, copymove, props, locks and http.
 const LITMUS: u32 = 104;
@@ -214,6 +215,8 @@ async fn a_hundred_megabytes_of_xml_are_refused_and_not_kept() {
     let token = farm.token();
     let client = server.client(&token);
     assert!(client.put("a.txt", b"one".to_vec()).await.unwrap().status.is_success());
+    // The search index takes memory for the document. That does not count as memory of requests either.
+    wait_until_indexed(&client).await;
     let program = |id| processes::memory(id, "RssFile");
     let (before, program_before) = (peak_memory(server.pid()), program(server.pid()));
     for verb in ["PROPFIND", "PROPPATCH", "LOCK", "REPORT", "SEARCH"] {

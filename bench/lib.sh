@@ -74,6 +74,28 @@ copy_texts() {
   megabytes=$(du -sm --apparent-size "$3" | cut -f1)
 }
 
+# make_office_files DOCUMENTS TREE: makes so many of the tree's pages and texts into PDF, DOCX, ODT and XLSX, a quarter
+# each, in folders of their own. Counts them in number and megabytes.
+make_office_files() {
+  local work=$2.office kinds=(pdf docx odt xlsx) file kind filter at=0
+  while IFS= read -r file; do
+    kind=${kinds[at % 4]}
+    mkdir -p "$work/$kind" "$2/$kind"
+    sed 's/<[^>]*>/ /g' "$file" >"$work/$kind/$at.txt"
+    at=$((at + 1))
+  done < <(find "$2" -type f -size -200k -size +2k \( -name '*.html' -o -name '*.txt' \) | sort |
+    awk -v many="$1" '{ line[NR] = $0 } END { for (at = 0; at < many && at < NR; at++) print line[int(at * NR / many) + 1] }')
+  for kind in "${kinds[@]}"; do
+    filter='Text (encoded):UTF8'
+    [ "$kind" != xlsx ] || filter='Text - txt - csv (StarCalc):44,34,76'
+    soffice -env:UserInstallation="file://$work/profile" --headless --infilter="$filter" --convert-to "$kind" \
+      --outdir "$2/$kind" "$work/$kind"/*.txt >/dev/null 2>&1 || fail "LibreOffice cannot make $kind"
+    number=$((number + $(find "$2/$kind" -type f | wc -l)))
+  done
+  rm -rf "$work"
+  megabytes=$(du -sm --apparent-size "$2" | cut -f1)
+}
+
 # ---- a Strongroom of the script's own ------------------------------------------------------------------------------
 
 build_strongroom() {

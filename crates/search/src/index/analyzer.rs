@@ -5,7 +5,8 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::language::parts::each_part;
 use crate::language::similar::{may_be_compound, suffix_key};
-use crate::language::stems::{Stems, TextRules};
+use crate::language::stems::Stems;
+use crate::language::text_languages::TextLanguages;
 use crate::language::words::{Word, Words};
 
 /// Name of the tokenizer for words.
@@ -115,7 +116,6 @@ pub(super) struct StemTokenizer {
 #[derive(Default)]
 pub(super) struct EndTokenizer {
     token: Token,
-    stems: Stems,
 }
 
 impl Clone for StemTokenizer {
@@ -134,7 +134,7 @@ impl Clone for EndTokenizer {
 pub(super) struct StemStream<'a> {
     words: Words<'a>,
     word: Word,
-    rules: TextRules,
+    languages: TextLanguages,
     stems: &'a mut Stems,
     /// Further stems of the current word.
     ready: &'a mut Vec<String>,
@@ -148,9 +148,9 @@ impl Tokenizer for StemTokenizer {
         self.token.reset();
         self.ready.clear();
         let word = Word { folded: String::new(), start: 0, end: 0 };
-        let rules = self.stems.rules_for(text);
+        let languages = TextLanguages::of(text);
         let Self { token, stems, ready } = self;
-        StemStream { words: Words::of(text), word, rules, stems, ready, token }
+        StemStream { words: Words::of(text), word, languages, stems, ready, token }
     }
 }
 
@@ -163,7 +163,7 @@ impl TokenStream for StemStream<'_> {
         if !self.words.next_into(&mut self.word) {
             return false;
         }
-        self.stems.put(&self.word.folded, self.rules, self.ready);
+        self.stems.put(&self.word.folded, self.languages, self.ready);
         if !self.ready.contains(&self.word.folded) {
             self.ready.push(self.word.folded.clone());
         }
@@ -196,7 +196,7 @@ impl Tokenizer for EndTokenizer {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> EndStream<'a> {
         self.token.reset();
         let word = Word { folded: String::new(), start: 0, end: 0 };
-        let has_compounds = self.stems.rules_for(text).has_compounds();
+        let has_compounds = TextLanguages::of(text).has_compounds();
         EndStream { words: Words::of(text), word, has_compounds, token: &mut self.token }
     }
 }

@@ -23,7 +23,8 @@ use super::weights::Weights;
 use super::word_query::{Beginning, Ending, Similar, WordQuery};
 use crate::language::parts::covering;
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
-use crate::language::stems::{LANGUAGES, Stems};
+use crate::language::stems::Stems;
+use crate::language::text_languages::LANGUAGES;
 use crate::query::{
     Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, WordField,
 };

@@ -15,7 +15,7 @@ use super::kept_text::TextPacker;
 use super::schema::Fields;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
-use crate::language::stems::TextLanguage;
+use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
 use crate::query::value_key;
 
@@ -91,7 +91,7 @@ impl IndexWriter {
             if !entry.checked_out_by.is_none() {
                 document.add_i64(fields.checked_out_by, entry.checked_out_by.get());
             }
-            if let Some(language) = TextLanguage::of(&entry.text) {
+            if let Some(language) = TextLanguages::of(&entry.text).main() {
                 document.add_u64(fields.language, language.number());
             }
             add_values(&mut document, fields, entry);

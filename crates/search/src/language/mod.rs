@@ -4,6 +4,7 @@
 pub(crate) mod parts;
 pub mod similar;
 pub mod stems;
+pub mod text_languages;
 pub mod words;
 
 /// Longest extension, in characters.

@@ -6,116 +6,37 @@
 use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
-use whatlang::{Detector, Lang};
 
-/// Number of languages whose rules are known.
-pub const LANGUAGES: usize = 2;
+use super::text_languages::{LANGUAGES, TextLanguage, TextLanguages};
 
-/// The rules, with the language of the texts to which they apply, and whether its compounds are written as one word.
-const RULES: [(Lang, Algorithm, bool); LANGUAGES] =
-    [(Lang::Eng, Algorithm::English, false), (Lang::Deu, Algorithm::German, true)];
+/// The rules of each language.
+const RULES: [Algorithm; LANGUAGES] = [Algorithm::English, Algorithm::German];
 
-/// Bytes from which a text has a language. Names and titles are too short to tell.
-const LONG_TEXT: usize = 200;
-/// Number of places of a text by which its languages are detected, and bytes of each.
-const SAMPLES: usize = 4;
-const SAMPLE: usize = 200;
-/// Confidence from which the language of one place is taken for sure.
-const SURE: f64 = 0.9;
 /// Limit on the stems that are remembered.
 const MAX_REMEMBERED: usize = 20_000;
 
 /// Finds stems, and remembers those of the last words.
 pub struct Stems {
-    detector: Detector,
     stemmers: [Stemmer; LANGUAGES],
     remembered: [HashMap<String, String>; LANGUAGES],
 }
 
-/// A language in which texts are recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextLanguage {
-    /// English.
-    English,
-    /// German.
-    German,
-}
-
-/// The rules by which a text is stemmed: those of its languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextRules([bool; LANGUAGES]);
-
-impl TextRules {
-    /// The rules of all languages.
-    pub const ALL: Self = Self([true; LANGUAGES]);
-
-    /// Returns whether texts may contain compounds that are written as one word.
-    pub fn has_compounds(self) -> bool {
-        self.0.iter().zip(RULES).any(|(applies, (_, _, has_compounds))| *applies && has_compounds)
-    }
-}
-
-impl TextLanguage {
-    /// Returns the language of a text; `None` for a short text, and for one in another or in no certain language.
-    pub(crate) fn of(text: &str) -> Option<Self> {
-        if text.len() < LONG_TEXT {
-            return None;
-        }
-        let found = whatlang::detect(&samples(text).collect::<String>()).filter(|found| found.confidence() >= SURE)?;
-        match found.lang() {
-            Lang::Eng => Some(Self::English),
-            Lang::Deu => Some(Self::German),
-            _ => None,
-        }
-    }
-
-    /// Returns the number by which the index knows it.
-    pub(crate) fn number(self) -> u64 {
-        self as u64
-    }
-}
-
 impl Default for Stems {
     fn default() -> Self {
-        Self {
-            detector: Detector::with_allowlist(RULES.iter().map(|(language, ..)| *language).collect()),
-            stemmers: RULES.map(|(_, algorithm, _)| Stemmer::new(algorithm)),
-            remembered: Default::default(),
-        }
+        Self { stemmers: RULES.map(Stemmer::new), remembered: Default::default() }
     }
 }
 
 impl Stems {
-    /// Returns the rules for a text.
-    pub fn rules_for(&self, text: &str) -> TextRules {
-        if text.len() < LONG_TEXT {
-            return TextRules::ALL;
-        }
-        // A text may have parts in several languages, and each part may hold titles, addresses or code.
-        let (mut sure, mut all) = ([false; LANGUAGES], String::new());
-        for words in samples(text) {
-            if let Some(found) = self.detector.detect(&words).filter(|found| found.confidence() >= SURE) {
-                RULES.iter().zip(&mut sure).for_each(|((known, ..), sure)| *sure |= *known == found.lang());
-            }
-            all.push_str(&words);
-        }
-        if !sure.contains(&true) {
-            let likely = self.detector.detect_lang(&all);
-            sure = RULES.map(|(known, ..)| likely == Some(known));
-        }
-        // A text in a script of its own has a language without rules, but may contain words of others.
-        if sure.contains(&true) { TextRules(sure) } else { TextRules::ALL }
-    }
-
-    /// Puts the stems of a folded word by these rules into `stems`, each once.
-    pub fn put(&mut self, folded: &str, rules: TextRules, stems: &mut Vec<String>) {
+    /// Puts the stems of a folded word by the rules of these languages into `stems`, each once.
+    pub fn put(&mut self, folded: &str, languages: TextLanguages, stems: &mut Vec<String>) {
         stems.clear();
         if !is_inflected(folded) {
             stems.push(folded.to_owned());
             return;
         }
-        for (at, stemmer) in self.stemmers.iter().enumerate().filter(|(at, _)| rules.0[*at]) {
-            let remembered = &mut self.remembered[at];
+        for language in TextLanguage::ALL.into_iter().filter(|language| languages.has(*language)) {
+            let (stemmer, remembered) = (&self.stemmers[language as usize], &mut self.remembered[language as usize]);
             let stem = match remembered.get(folded) {
                 Some(stem) => stem,
                 None => {
@@ -140,24 +61,6 @@ impl Stems {
     }
 }
 
-/// Iterates over the words at some places of a long text.
-fn samples(text: &str) -> impl Iterator<Item = String> {
-    (1..=SAMPLES).map(move |number| {
-        let start = text.floor_char_boundary(text.len() * number / (SAMPLES + 1));
-        words_in(&text[start..text.floor_char_boundary(start + SAMPLE)])
-    })
-}
-
-/// Returns the words of a text, each followed by a space.
-fn words_in(text: &str) -> String {
-    let mut words = String::with_capacity(text.len() + 1);
-    for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
-        words.push_str(word);
-        words.push(' ');
-    }
-    words
-}
-
 /// Returns whether a word can have endings. Numbers and short words such as "a4" have none.
 fn is_inflected(folded: &str) -> bool {
     folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -169,8 +72,8 @@ mod tests {
 
     fn stems(text: &str, word: &str) -> Vec<String> {
         let (mut finder, mut stems) = (Stems::default(), Vec::new());
-        let rules = finder.rules_for(text);
-        finder.put(word, rules, &mut stems);
+        let languages = TextLanguages::of(text);
+        finder.put(word, languages, &mut stems);
         stems
     }
 
@@ -209,7 +112,7 @@ mod tests {
         let (mut finder, mut stems) = (Stems::default(), Vec::new());
         for number in 0..2 * MAX_REMEMBERED {
             let word: String = number.to_string().bytes().map(|digit| (b'a' + digit - b'0') as char).collect();
-            finder.put(&word, TextRules::ALL, &mut stems);
+            finder.put(&word, TextLanguages::ALL, &mut stems);
         }
         assert!(finder.remembered.iter().all(|remembered| remembered.len() <= MAX_REMEMBERED));
     }

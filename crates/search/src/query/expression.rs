@@ -9,7 +9,7 @@ use model::{ColumnKind, Id, Timestamp};
 
 use super::known_columns::signed_key;
 use super::query_word::QueryWord;
-use crate::language::stems::TextLanguage;
+use crate::language::text_languages::TextLanguage;
 
 /// A condition that an entry must fulfil.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::expression::{ReferenceKind, Status, WordField};
 use super::known_columns::KnownColumns;
-use crate::language::stems::TextLanguage;
+use crate::language::text_languages::TextLanguage;
 use crate::language::words::Words;
 
 /// Signs between the name of a field and its value.

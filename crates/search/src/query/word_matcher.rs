@@ -6,7 +6,8 @@ use super::expression::{Expression, Sought, WordField};
 use super::search_query::SearchQuery;
 use super::tolerance::Tolerance;
 use crate::language::similar;
-use crate::language::stems::{Stems, TextRules};
+use crate::language::stems::Stems;
+use crate::language::text_languages::TextLanguages;
 
 /// Limit on the words that are remembered.
 const MAX_REMEMBERED: usize = 10_000;
@@ -120,7 +121,7 @@ impl WordMatcher {
 
     fn look(&mut self, folded: &str) -> Option<usize> {
         let mut stems = Vec::new();
-        self.finder.put(folded, TextRules::ALL, &mut stems);
+        self.finder.put(folded, TextLanguages::ALL, &mut stems);
         let exact = stems.iter().find_map(|stem| self.stems.get(stem)).copied();
         let begins = || self.prefixes.iter().find(|(prefix, _)| folded.starts_with(prefix)).map(|(_, number)| *number);
         let similar = || {

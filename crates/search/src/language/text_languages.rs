@@ -3,7 +3,7 @@
 //! Most texts are told by their function words, such as "the" and "und", which costs little. For the others, trigrams are
 //! compared by the library `whatlang`.
 
-use whatlang::{Detector, Lang};
+use whatlang::{Detector, Lang, Script};
 
 /// Number of languages whose rules are known.
 pub const LANGUAGES: usize = 2;
@@ -26,10 +26,11 @@ pub struct TextLanguages {
 
 /// Bytes from which a text has a language. Names and titles are too short to tell.
 const LONG_TEXT: usize = 200;
-/// Number of places of a text by which its languages are detected, and bytes of each.
+/// Number of places of a text by which its languages are detected, bytes of each, and bytes whose trigrams are compared.
 const SAMPLES: usize = 4;
-const SAMPLE: usize = 200;
-/// Confidence from which the language of one place is taken for sure.
+const SAMPLE: usize = 800;
+const COMPARED_SAMPLE: usize = 200;
+/// Confidence from which a language is taken for sure.
 const SURE: f64 = 0.9;
 
 /// Frequent words of each language that other languages hardly have, in lower case.
@@ -101,7 +102,11 @@ impl TextLanguages {
             return Self::ALL;
         }
         let samples = samples(text);
-        by_function_words(&samples).unwrap_or_else(|| by_trigrams(&samples))
+        let words = FunctionWords::of(&samples);
+        match words.main() {
+            Some(language) => Self { applies: words.with_parts(language), main: words.predominant(language) },
+            None => by_trigrams(&samples, words.has_part),
+        }
     }
 
     /// The language that most of the text is in; `None` if it is in another or in no certain language.
@@ -120,55 +125,74 @@ impl TextLanguages {
     }
 }
 
-/// Returns the languages whose function words are many; `None` if there is none.
-fn by_function_words(samples: &[String]) -> Option<TextLanguages> {
-    let (mut all, mut seen, mut has_part) = ([0; LANGUAGES], [0_u32; LANGUAGES], [false; LANGUAGES]);
-    for sample in samples {
-        let mut here = [0; LANGUAGES];
-        for word in sample.split(' ') {
-            for (language, words) in FUNCTION_WORDS.iter().enumerate() {
-                if let Some(at) = words.iter().position(|known| known.eq_ignore_ascii_case(word)) {
-                    here[language] += 1;
-                    seen[language] |= 1 << at;
-                }
-            }
-        }
-        for language in 0..LANGUAGES {
-            all[language] += here[language];
-            has_part[language] |= here[language] >= SOME;
-        }
-    }
-    let is_sure = |language: usize| all[language] >= MANY && seen[language].count_ones() >= DIFFERENT;
-    let first = (0..LANGUAGES).filter(|language| is_sure(*language)).max_by_key(|language| all[*language])?;
-    let others: usize = (0..LANGUAGES).filter(|language| *language != first).map(|language| all[language]).sum();
-    has_part[first] = true;
-    let main = (all[first] >= PREDOMINANT * others).then_some(TextLanguage::ALL[first]);
-    Some(TextLanguages { applies: has_part, main })
+/// The function words of each language in a text.
+struct FunctionWords {
+    counts: [usize; LANGUAGES],
+    different: [u32; LANGUAGES],
+    /// True if there are some at one place.
+    has_part: [bool; LANGUAGES],
 }
 
-/// Returns the languages that the trigrams of the text, and of its parts, resemble.
-fn by_trigrams(samples: &[String]) -> TextLanguages {
-    let known = Detector::with_allowlist(TextLanguage::ALL.map(TextLanguage::lang).to_vec());
-    // A text may have parts in several languages, and each part may hold titles, addresses or code.
-    let mut applies = [false; LANGUAGES];
-    for sample in samples {
-        if let Some(found) = known.detect(sample).filter(|found| found.confidence() >= SURE) {
-            TextLanguage::ALL.iter().zip(&mut applies).for_each(|(known, sure)| *sure |= known.lang() == found.lang());
+impl FunctionWords {
+    fn of(samples: &[String]) -> Self {
+        let (mut counts, mut seen, mut has_part) = ([0; LANGUAGES], [0_u32; LANGUAGES], [false; LANGUAGES]);
+        for sample in samples {
+            let mut here = [0; LANGUAGES];
+            for word in sample.split(' ') {
+                for (language, words) in FUNCTION_WORDS.iter().enumerate() {
+                    if let Some(at) = words.iter().position(|known| known.eq_ignore_ascii_case(word)) {
+                        here[language] += 1;
+                        seen[language] |= 1 << at;
+                    }
+                }
+            }
+            for language in 0..LANGUAGES {
+                counts[language] += here[language];
+                has_part[language] |= here[language] >= SOME;
+            }
         }
+        Self { counts, different: seen.map(u32::count_ones), has_part }
     }
-    let all = samples.concat();
-    if !applies.contains(&true) {
-        let likely = known.detect_lang(&all);
-        applies = TextLanguage::ALL.map(|known| likely == Some(known.lang()));
+
+    /// Returns the language with most words, if these are many.
+    fn main(&self) -> Option<TextLanguage> {
+        let is_sure = |language: &TextLanguage| {
+            self.counts[*language as usize] >= MANY && self.different[*language as usize] >= DIFFERENT
+        };
+        TextLanguage::ALL.into_iter().filter(is_sure).max_by_key(|language| self.counts[*language as usize])
     }
-    // A text in a script of its own has a language without rules, but may contain words of others.
-    if !applies.contains(&true) {
+
+    /// Returns the language if there are few words of others.
+    fn predominant(&self, language: TextLanguage) -> Option<TextLanguage> {
+        let own = self.counts[language as usize];
+        let others = self.counts.iter().sum::<usize>() - own;
+        (own >= PREDOMINANT * others).then_some(language)
+    }
+
+    /// Returns the languages of parts, and this one.
+    fn with_parts(&self, language: TextLanguage) -> [bool; LANGUAGES] {
+        let mut applies = self.has_part;
+        applies[language as usize] = true;
+        applies
+    }
+}
+
+/// Returns the language that the trigrams of the text resemble, beside those of its parts.
+fn by_trigrams(samples: &[String], mut applies: [bool; LANGUAGES]) -> TextLanguages {
+    let start = |sample: &String| sample[..sample.floor_char_boundary(COMPARED_SAMPLE)].to_owned() + " ";
+    let all: String = samples.iter().map(start).collect();
+    // Texts in scripts of their own, and those of numbers, may contain words of any language.
+    let Some(found) = Detector::with_allowlist(COMPARED.to_vec()).detect(&all) else { return TextLanguages::ALL };
+    if found.script() != Script::Latin {
         return TextLanguages::ALL;
     }
-    let found = Detector::with_allowlist(COMPARED.to_vec()).detect(&all);
-    let found = found.filter(|found| found.confidence() >= SURE).map(|found| found.lang());
-    let main = TextLanguage::ALL.into_iter().find(|known| found == Some(known.lang()));
-    TextLanguages { applies, main }
+    let known = TextLanguage::ALL.into_iter().find(|known| found.lang() == known.lang());
+    if let Some(known) = known {
+        applies[known as usize] = true;
+    } else if !applies.contains(&true) {
+        applies[TextLanguage::English as usize] = true;
+    }
+    TextLanguages { applies, main: known.filter(|_| found.confidence() >= SURE) }
 }
 
 /// Returns the words at some places of a long text.

@@ -18,6 +18,13 @@ use rustix::fs::Mode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Milliseconds after which the allocator returns freed memory to the system. By default it keeps it for a second, and a
+/// full crawl of 50,000 documents then holds 535 MB instead of 374, for no gain in speed.
+const KEEPS_FREED_MEMORY: std::ffi::c_long = 10;
+
+/// Number of the option `mi_option_purge_delay`, which the bindings do not name.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
 /// Maximum number of characters shown of an error's cause. Some services respond with whole documents.
 const MAX_CAUSE_CHARS: usize = 400;
 
@@ -30,6 +37,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // SAFETY: sets a number inside the allocator.
+    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, KEEPS_FREED_MEMORY) };
     let arguments = Arguments::parse();
     if let Command::Sandbox(sandbox) = &arguments.command {
         return sandbox.run();

@@ -33,8 +33,8 @@ const COMMIT: Duration = Duration::from_secs(5);
 pub(super) const COMMIT_TEXTS: Duration = Duration::from_secs(1);
 /// Number of documents that are read at the same time.
 const AT_ONCE: usize = 6;
-/// Bytes of text after which entries are committed, because they wait in memory until then.
-const MAX_WAITING: usize = 16 << 20;
+/// Bytes of text after which entries are committed. They are read again after a crash.
+const MAX_WAITING: usize = 64 << 20;
 /// Retry interval for missing sequences.
 const GAPS: Duration = Duration::from_secs(1);
 /// Pause after a store or a child process did not answer.

@@ -18,8 +18,8 @@ use rustix::fs::Mode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Milliseconds after which the allocator returns freed memory to the system. By default it keeps it for a second, and a
-/// full crawl of 50,000 documents then holds 535 MB instead of 374, for no gain in speed.
+/// Milliseconds after which the allocator returns freed memory to the system. By default it keeps it for a second, and
+/// a full crawl of 50,000 documents then holds 535 MB instead of 374, for no gain in speed.
 const KEEPS_FREED_MEMORY: std::ffi::c_long = 10;
 
 /// Number of the option `mi_option_purge_delay`, which the bindings do not name.

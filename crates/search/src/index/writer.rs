@@ -19,8 +19,8 @@ use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
 use crate::query::value_key;
 
-/// Memory for entries that are not written yet, in bytes. With the least that the library accepts, 15 MB, there are more
-/// segments, and merging them takes a fifth more processor time in a full crawl.
+/// Memory for entries that are not written yet, in bytes. With the least that the library accepts, 15 MB, there are
+/// more segments, and merging them takes a fifth more processor time in a full crawl.
 const MEMORY: usize = 40_000_000;
 
 /// Share of replaced entries from which a segment is written anew, so that their texts leave the disk.

@@ -1,7 +1,7 @@
 //! The languages of a text, by the words at some of its places.
 //!
-//! Most texts are told by their function words, such as "the" and "und", which costs little. For the others, trigrams are
-//! compared by the library `whatlang`.
+//! Most texts are told by their function words, such as "the" and "und", which costs little. For the others, trigrams
+//! are compared by the library `whatlang`.
 
 use whatlang::{Detector, Lang, Script};
 
@@ -26,7 +26,8 @@ pub struct TextLanguages {
 
 /// Bytes from which a text has a language. Names and titles are too short to tell.
 const LONG_TEXT: usize = 200;
-/// Number of places of a text by which its languages are detected, bytes of each, and bytes whose trigrams are compared.
+/// Number of places of a text by which its languages are detected, bytes of each, and bytes whose trigrams are
+/// compared.
 const SAMPLES: usize = 4;
 const SAMPLE: usize = 800;
 const COMPARED_SAMPLE: usize = 200;

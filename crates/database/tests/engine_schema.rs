@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use database::configuration::account::{self, Account};
-use database::configuration::saved_search::{self, SavedSearchRow};
+use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
 use database::testing::fresh_database;
 use database::{Database, Engine, Options, Reader, Schema, Sql, Transaction};
 use model::{Id, Preferences, Result, SearchAlert, Timestamp};
@@ -206,15 +206,16 @@ async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accou
             created_at: Timestamp::from_micros(2),
             seen_at: Timestamp::from_micros(3),
         };
-        let seen = Some(vec![Id::new(1), Id::new(i64::MAX)]);
-        let (expected, versions) = (search.clone(), seen.clone());
+        let versions = vec![Id::new(1), Id::new(i64::MAX)];
+        let seen = SeenRow { at: search.seen_at, through: Timestamp::from_micros(i64::MIN), versions };
+        let expected = (Some(search.clone()), Some(seen.clone()));
         let save = move |tx: &mut Transaction<'_>| saved_search::insert(tx, Id::new(7), &search, "plans", &seen);
         db.write(save).await.unwrap();
         let read = |reader: &mut Reader<'_>| {
             let found = saved_search::find(reader, Id::new(7), Id::new(8))?;
             Ok((found, saved_search::seen(reader, Id::new(7), Id::new(8))?))
         };
-        assert_eq!(db.read(read).await.unwrap(), (Some(expected), versions));
+        assert_eq!(db.read(read).await.unwrap(), expected);
         db.close().await;
     }
 }

@@ -153,6 +153,7 @@ codes! {
     Misfit = "misfit",
     MovedMeanwhile = "moved_meanwhile",
     NameTaken = "name_taken",
+    NeedsPoppler = "needs_poppler",
     NeedsSoffice = "needs_soffice",
     NeedsTesseract = "needs_tesseract",
     NewerBlobStore = "newer_blob_store",

@@ -73,9 +73,9 @@ pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
-    MAX_FOUND, MAX_QUERY_CHARS, MAX_SAVED_SEARCHES, MAX_SUGGESTED, NewDocuments, SavedSearch, SavedSearchCount,
-    SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, SearchSweep, SearchToSave, SuggestedPerson,
-    Suggestions, TextSearch, index_effect, indexed_faces,
+    MAX_FOUND, MAX_MARKED, MAX_QUERY_CHARS, MAX_SAVED_SEARCHES, MAX_SUGGESTED, NewDocuments, SavedSearch,
+    SavedSearchCount, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, SearchSweep, SearchToSave,
+    SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -5,7 +5,7 @@
 mod support;
 
 use model::{Code, Id, LibrarySettings, Limits, Principal, Result, Right, SearchAlert, TokenScopes, Versioning};
-use repository::{HitOrder, MAX_SAVED_SEARCHES, SearchToSave, Session};
+use repository::{HitOrder, MAX_MARKED, MAX_SAVED_SEARCHES, SearchToSave, Session};
 use support::index::freeze;
 use support::{at, each_farm, put, with_rights};
 
@@ -24,10 +24,10 @@ async fn new_of(session: &Session, search: Id) -> Vec<String> {
     paths
 }
 
-/// Marks the results as seen, as of the last answer.
+/// Marks the new documents as seen.
 async fn mark(session: &Session, search: Id) {
-    let as_of = session.new_of_saved_search(search).await.unwrap().as_of;
-    session.mark_saved_search_seen(search, Some(as_of)).await.unwrap();
+    let versions = session.new_of_saved_search(search).await.unwrap().versions;
+    session.mark_saved_search_seen(search, Some(versions)).await.unwrap();
 }
 
 fn code<T>(result: Result<T>) -> Code {
@@ -49,7 +49,7 @@ async fn a_document_is_new_until_its_version_was_seen() {
         assert_eq!(new_of(&admin, search).await, [two]);
         let counts = admin.count_new_of_saved_searches().await.unwrap();
         assert_eq!(counts.iter().map(|count| count.new_documents).collect::<Vec<_>>(), [Some(1)]);
-        let shown = admin.new_of_saved_search(search).await.unwrap().as_of;
+        let shown = admin.new_of_saved_search(search).await.unwrap().versions;
         // Replaced after the user saw it, and before it is marked as seen.
         put(&admin, two, "y").await.unwrap();
         drop(index);
@@ -63,6 +63,38 @@ async fn a_document_is_new_until_its_version_was_seen() {
         let changed = admin.replace_saved_search(search, changed).await.unwrap();
         assert_eq!((changed.name.as_str(), changed.order), ("All", HitOrder::Oldest));
         assert!(new_of(&admin, search).await.is_empty());
+        drop(index);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_marked_versions_are_seen() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let all = ["Documents/open/one.txt", "Documents/open/two.txt", "Documents/open/three.txt"];
+        let index = freeze(&farm, &[]).await;
+        let search = admin.save_search(to_save("Open", "open")).await.unwrap();
+        drop(index);
+        put(&admin, all[0], "x").await.unwrap();
+        put(&admin, all[1], "x").await.unwrap();
+        let index = freeze(&farm, &all[..2]).await;
+        let shown = admin.new_of_saved_search(search).await.unwrap().versions;
+        assert_eq!(shown.len(), 2);
+        // Created before the user marks the others, and known to the index.
+        put(&admin, all[2], "x").await.unwrap();
+        drop(index);
+        let index = freeze(&farm, &all).await;
+        // Versions that the search does not find change nothing.
+        let marked = vec![shown[0], Id::new(1)];
+        admin.mark_saved_search_seen(search, Some(marked)).await.unwrap();
+        assert_eq!(new_of(&admin, search).await.len(), 2);
+        admin.mark_saved_search_seen(search, Some(vec![shown[1]])).await.unwrap();
+        assert_eq!(new_of(&admin, search).await, [all[2]]);
+        admin.mark_saved_search_seen(search, None).await.unwrap();
+        assert!(new_of(&admin, search).await.is_empty());
+        let many = vec![shown[0]; MAX_MARKED + 1];
+        assert_eq!(code(admin.mark_saved_search_seen(search, Some(many)).await), Code::TooMany);
         drop(index);
     })
     .await;
@@ -107,6 +139,28 @@ async fn rights_decide_at_the_time_of_asking() {
         // They go with the account, also if it is enabled again.
         admin.delete_account(rita).await.unwrap();
         assert_eq!(code(reader.saved_search(search).await), Code::NotFound);
+        drop(index);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_to_be_read_is_missed_by_those_who_may_open_it() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let all = ["Documents/open/one.txt", "Documents/secret/waiting.txt"];
+        for path in all {
+            put(&admin, path, "x").await.unwrap();
+        }
+        for folder in ["Documents/open", "Documents/secret"] {
+            admin.break_inheritance(&at(folder), false).await.unwrap();
+        }
+        let (_, reader) = with_rights(&farm, "rita", "Documents/open", &[Right::View]).await;
+        let index = freeze(&farm, &all).await;
+        for (session, is_whole) in [(&admin, false), (&reader, true)] {
+            let search = session.save_search(to_save("Mine", "documents")).await.unwrap();
+            assert_eq!(session.new_of_saved_search(search).await.unwrap().found.whole, is_whole);
+        }
         drop(index);
     })
     .await;
@@ -162,6 +216,7 @@ async fn names_numbers_and_credentials_are_limited() {
         for (name, query, expected) in [
             ("", "x", Code::InvalidName),
             ("a", " \t", Code::InvalidQuery),
+            ("a", "size>", Code::InvalidQuery),
             ("a", "a\u{0}b", Code::InvalidText),
             ("a", &"x".repeat(4_097), Code::SearchTooLong),
         ] {

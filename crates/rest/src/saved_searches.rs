@@ -4,7 +4,7 @@ use axum::Json as Reply;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::Id;
+use model::{Id, Timestamp};
 use repository::NewDocuments;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,7 +13,6 @@ use utoipa_axum::routes;
 
 use http_core::identity::Authenticated;
 use http_core::protocol::conditional::{self, Present, Verdict};
-use http_core::protocol::time;
 use http_core::server::error::Answer;
 use http_core::server::origin::RequestOrigin;
 use http_core::server::state::AppState;
@@ -37,8 +36,8 @@ pub struct NewDocumentsJson {
     documents: u64,
     /// True if there are more than 50.
     more: bool,
-    /// Time to send as `until` when these documents were seen.
-    as_of: String,
+    /// Versions of the documents in `items`, to be sent when they were seen.
+    versions: Vec<String>,
     /// True if everything was searched.
     complete: bool,
     /// State of the text search: `complete`, `incomplete` or `unavailable`.
@@ -142,8 +141,8 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
 /// Get the new documents of a saved search
 ///
 /// A document is new if it fits the search and the caller has not seen its present version, also if the caller may open
-/// it only since then. If the search finds more than 1,000 documents, those are new that were changed since the results
-/// were seen. Words and filters decide; similar words and parts of names are not looked for.
+/// it only since then. If more than 1,000 were seen, documents that were changed before the newest 1,000 results count as
+/// seen. Words and filters decide; similar words and parts of names are not looked for.
 #[utoipa::path(
     get,
     path = "/api/v1/saved-searches/{id}/new",
@@ -153,13 +152,13 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
     responses((status = 200, description = "The new documents", body = NewDocumentsJson))
 )]
 async fn new_documents(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<NewDocumentsJson>> {
-    let NewDocuments { found, as_of, .. } = caller.session.new_of_saved_search(id).await?;
+    let NewDocuments { found, versions, .. } = caller.session.new_of_saved_search(id).await?;
     let passages = found.items.iter().filter_map(PassageJson::of).collect();
     Ok(Reply(NewDocumentsJson {
         passages,
         documents: found.documents,
         more: found.more,
-        as_of: time::format(as_of),
+        versions: versions.iter().map(Id::to_string).collect(),
         complete: found.whole,
         texts: texts_word(found.texts),
         incomplete: found.missing.names(),
@@ -167,7 +166,9 @@ async fn new_documents(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply
     }))
 }
 
-/// Mark the documents of a saved search as seen
+/// Mark documents of a saved search as seen
+///
+/// Those of other versions than the given ones stay new. Versions that the search does not find are ignored.
 #[utoipa::path(
     put,
     path = "/api/v1/saved-searches/{id}/seen",
@@ -178,7 +179,7 @@ async fn new_documents(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply
     responses((status = 204, description = "Done"))
 )]
 async fn mark(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<SeenForm>) -> Answer<StatusCode> {
-    caller.session.mark_saved_search_seen(id, form.until()?).await?;
+    caller.session.mark_saved_search_seen(id, form.versions()?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -210,7 +211,7 @@ async fn feed(caller: Authenticated, Ids([id]): Ids<1>, request: Request) -> Ans
         (header::CACHE_CONTROL, "private, no-cache".to_owned()),
         (header::CONTENT_TYPE, "application/atom+xml; charset=utf-8".to_owned()),
     ];
-    let present = Present { etag: &etag, modified: documents.as_of };
+    let present = Present { etag: &etag, modified: Timestamp::now() };
     match conditional::evaluate(request.method(), &only_tags(request.headers()), Some(present))? {
         Verdict::NotModified => Ok((StatusCode::NOT_MODIFIED, fields).into_response()),
         Verdict::Proceed => Ok((fields, text).into_response()),

@@ -219,15 +219,41 @@ fn documents_that_cannot_be_read_are_listed_until_they_can() {
     let counts = view.fault_counts().unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("not_readable".to_owned(), 2), ("too_large".to_owned(), 2)]);
     let listed = |before, limit| {
-        let faults = view.faults(before, limit).unwrap();
+        let faults = view.faults(before, limit, |_| true).unwrap();
         faults.iter().map(|faulty| faulty.node.get()).collect::<Vec<_>>()
     };
     assert_eq!(listed(None, 10), [4, 3, 2, 1]);
     assert_eq!(listed(None, 2), [4, 3]);
     assert_eq!(listed(Some((Id::new(3), Id::new(30))), 2), [2, 1]);
     assert_eq!(listed(Some((Id::new(3), Id::new(31))), 2), [3, 2], "a page ends between two versions of a document");
-    let first = view.faults(None, 1).unwrap().remove(0);
+    let too_large = view.faults(None, 10, |code| code == "too_large").unwrap();
+    assert_eq!(too_large.iter().map(|faulty| faulty.node.get()).collect::<Vec<_>>(), [3, 1]);
+    let first = view.faults(None, 1, |_| true).unwrap().remove(0);
     assert_eq!((first.version, first.fault), (Id::new(40), fault("not_readable").unwrap()));
+}
+
+#[test]
+fn what_waits_to_be_read_is_known_for_each_document_and_admission() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    let waiting = |node, code| Entry { fault: Some(Fault::waiting(code)), ..entry(node, "a.pdf", "") };
+    for (node, code) in [(1, Fault::WAITS_FOR_TEXT), (2, Fault::WAITS_FOR_RECOGNITION), (3, Fault::WAITS_FOR_TEXT)] {
+        writer.replace(Id::new(node), &[waiting(node, code)]).unwrap();
+    }
+    writer.commit(&checkpoint(1)).unwrap();
+    writer.replace(Id::new(3), &[entry(3, "a.pdf", "read")]).unwrap();
+    writer.commit(&checkpoint(2)).unwrap();
+    let view = index.view();
+    assert_eq!(
+        [1, 2, 3].map(|node| view.waits_for_text_of(Id::new(node), Id::new(node * 10)).unwrap()),
+        [true, false, false]
+    );
+    assert!(!view.waits_for_text_of(Id::new(1), Id::new(11)).unwrap(), "another version does not wait");
+    assert!(view.has_waiting(&Only(|_: &Candidate<'_>| true)).unwrap());
+    assert!(!view.has_waiting(&Only(|entry: &Candidate<'_>| entry.node().get() != 1)).unwrap());
+    let waits = view.faults(None, 10, |code| code == Fault::WAITS_FOR_TEXT).unwrap();
+    assert_eq!(waits.iter().map(|waiting| waiting.node.get()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]

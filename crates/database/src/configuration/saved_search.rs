@@ -13,13 +13,13 @@ statements! {
         WHERE owner_id = $1 AND id = $2";
     FIND_SAVED_SEARCH_BY_NAME = "SELECT id, name, query, sort, alert, created_at, seen_at FROM saved_search \
         WHERE owner_id = $1 AND folded = $2";
-    FIND_SEEN = "SELECT seen FROM saved_search WHERE owner_id = $1 AND id = $2";
+    FIND_SEEN = "SELECT seen_at, seen_through, seen FROM saved_search WHERE owner_id = $1 AND id = $2";
     COUNT_SAVED_SEARCHES = "SELECT COUNT(*) FROM saved_search WHERE owner_id = $1";
     INSERT_SAVED_SEARCH = "INSERT INTO saved_search (id, owner_id, name, folded, query, sort, alert, created_at, \
-        seen_at, seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        seen_at, seen_through, seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     UPDATE_SAVED_SEARCH = "UPDATE saved_search SET name = $3, folded = $4, query = $5, sort = $6, alert = $7 \
         WHERE owner_id = $1 AND id = $2";
-    SET_SEEN = "UPDATE saved_search SET seen_at = $3, seen = $4 WHERE owner_id = $1 AND id = $2";
+    SET_SEEN = "UPDATE saved_search SET seen_at = $3, seen_through = $4, seen = $5 WHERE owner_id = $1 AND id = $2";
     DELETE_SAVED_SEARCH = "DELETE FROM saved_search WHERE owner_id = $1 AND id = $2";
     DELETE_SAVED_SEARCHES = "DELETE FROM saved_search WHERE owner_id = $1";
 }
@@ -39,12 +39,20 @@ pub struct SavedSearchRow {
     pub alert: SearchAlert,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// Time up to which the owner has seen the results.
+    /// Time at which the owner last marked results as seen.
     pub seen_at: Timestamp,
 }
 
-/// The versions of documents that the owner of a search has seen; `None` if there were too many to be kept.
-pub type SeenVersions = Option<Vec<Id>>;
+/// What the owner of a search has seen of its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenRow {
+    /// Time of the marking.
+    pub at: Timestamp,
+    /// Versions that were changed before this time count as seen.
+    pub through: Timestamp,
+    /// Versions of later changes that were seen.
+    pub versions: Vec<Id>,
+}
 
 fn saved_search(row: &Row) -> Result<SavedSearchRow> {
     Ok(SavedSearchRow {
@@ -73,13 +81,14 @@ pub fn find_by_name(reader: &mut Reader, owner: Id, folded: &str) -> Result<Opti
     reader.find(FIND_SAVED_SEARCH_BY_NAME, &params![owner, folded], saved_search)
 }
 
-/// The versions that the owner has seen.
+/// What the owner has seen; `None` if there is no such search.
 ///
 /// # Errors
-/// `Corrupt` if they cannot be read.
-pub fn seen(reader: &mut Reader, owner: Id, id: Id) -> Result<SeenVersions> {
-    let coded: Option<Option<Vec<u8>>> = reader.find(FIND_SEEN, &params![owner, id], |row| row.get(0))?;
-    coded.flatten().map(|coded| decoded(&coded)).transpose()
+/// `Corrupt` if the versions cannot be read.
+pub fn seen(reader: &mut Reader, owner: Id, id: Id) -> Result<Option<SeenRow>> {
+    let read = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let row: Option<(Timestamp, Timestamp, Vec<u8>)> = reader.find(FIND_SEEN, &params![owner, id], read)?;
+    row.map(|(at, through, coded)| Ok(SeenRow { at, through, versions: decoded(&coded)? })).transpose()
 }
 
 /// Number of searches of a user.
@@ -87,15 +96,8 @@ pub fn count(reader: &mut Reader, owner: Id) -> Result<i64> {
     Ok(reader.find(COUNT_SAVED_SEARCHES, &params![owner], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Adds a search of a user with the versions that the user has seen.
-pub fn insert(
-    tx: &mut Transaction,
-    owner: Id,
-    search: &SavedSearchRow,
-    folded: &str,
-    seen: &SeenVersions,
-) -> Result<()> {
-    let seen = seen.as_deref().map(coded);
+/// Adds a search of a user with what the user has seen. [`SavedSearchRow::seen_at`] is taken from there.
+pub fn insert(tx: &mut Transaction, owner: Id, search: &SavedSearchRow, folded: &str, seen: &SeenRow) -> Result<()> {
     let values = params![
         search.id,
         owner,
@@ -105,8 +107,9 @@ pub fn insert(
         &search.sort,
         search.alert.as_str(),
         search.created_at,
-        search.seen_at,
-        seen
+        seen.at,
+        seen.through,
+        coded(&seen.versions)
     ];
     tx.execute(INSERT_SAVED_SEARCH, &values).map(drop)
 }
@@ -118,8 +121,8 @@ pub fn update(tx: &mut Transaction, owner: Id, search: &SavedSearchRow, folded: 
 }
 
 /// Sets what the owner has seen. Returns how many searches were changed, 0 or 1.
-pub fn set_seen(tx: &mut Transaction, owner: Id, id: Id, at: Timestamp, seen: &SeenVersions) -> Result<u64> {
-    tx.execute(SET_SEEN, &params![owner, id, at, seen.as_deref().map(coded)])
+pub fn set_seen(tx: &mut Transaction, owner: Id, id: Id, seen: &SeenRow) -> Result<u64> {
+    tx.execute(SET_SEEN, &params![owner, id, seen.at, seen.through, coded(&seen.versions)])
 }
 
 /// Removes a search of a user. Returns how many were removed, 0 or 1.

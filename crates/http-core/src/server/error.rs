@@ -217,6 +217,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::Misfit
         | Code::MovedMeanwhile
         | Code::NameTaken
+        | Code::NeedsPoppler
         | Code::NeedsSoffice
         | Code::NeedsTesseract
         | Code::NewerBlobStore

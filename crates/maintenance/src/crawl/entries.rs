@@ -51,7 +51,8 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, turn: Turn) 
         let (text, fault) = match reader.text(&document.name, &version, turn).await {
             Ok(FoundText::Text(ReadDocument { text, fault: error, awaits_recognition })) => {
                 all.awaits_recognition |= awaits_recognition;
-                (text, error.as_ref().map(fault))
+                let waits = awaits_recognition.then(|| Fault::waiting(Fault::WAITS_FOR_RECOGNITION));
+                (text, error.as_ref().map(fault).or(waits))
             }
             Ok(FoundText::None) => (DocumentText::default(), None),
             Ok(FoundText::Fault(error)) => (DocumentText::default(), Some(fault(&error))),
@@ -64,7 +65,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, turn: Turn) 
                     error = error.report(),
                     "the text of a document cannot be read at the moment"
                 );
-                (DocumentText::default(), None)
+                (DocumentText::default(), Some(Fault::waiting(Fault::WAITS_FOR_TEXT)))
             }
         };
         all.is_cut |= text.is_cut;

@@ -9,15 +9,14 @@ use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
 use repository::{IndexEffect, Programs, Storage, StorageDatabase, index_effect};
-use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex, View, WalkCounts};
+use search::index::{Checkpoint, Entry, Fault, IndexWriter, SearchIndex, View, WalkCounts};
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
 use super::followed::note_followed;
-use super::missing::documents_without_program;
 use super::pace::Pace;
 use super::place::{blocking, starting_checkpoint};
-use super::slow::SlowReading;
+use super::slow::{SlowReading, retried_documents};
 use super::text::{TextReader, Turn};
 
 /// Polling interval for events, and for a document that is being read beside them.
@@ -37,10 +36,6 @@ const AT_ONCE: usize = 6;
 const MAX_WAITING: usize = 64 << 20;
 /// Retry interval for missing sequences.
 const GAPS: Duration = Duration::from_secs(1);
-/// Pause after a store or a child process did not answer.
-const PENDING: Duration = Duration::from_secs(30);
-/// Limit on the documents whose texts are to be tried again.
-const MAX_PENDING: usize = 100_000;
 /// Interval between two looks at the installed programs.
 const PROGRAMS: Duration = Duration::from_secs(60);
 /// Minimum interval between two looks at the farm's stores.
@@ -108,6 +103,8 @@ impl Follower {
         checkpoint.has_encrypted_texts |= texts.reads_encrypted();
         let opening = index.clone();
         let writer = Some(blocking(move || IndexWriter::open(opening)).await?);
+        let view = index.view();
+        let slow = blocking(move || SlowReading::of(&view)).await?;
         let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
         let sweep_pace = Pace::new(&storage, None);
         let committed_sequence = checkpoint.sequence;
@@ -124,7 +121,7 @@ impl Follower {
             committed: now,
             committed_sequence,
             asked_for_gaps: None,
-            slow: SlowReading::default(),
+            slow,
             saw_programs: None,
             saw_stores: now,
             pace,
@@ -141,7 +138,8 @@ impl Follower {
         self.has_caught_up = !followed;
         let walked = self.walk_on().await?;
         self.look_at_programs().await?;
-        self.read_pending().await?;
+        self.retry_on().await?;
+        self.read_waiting().await?;
         let has_waited = self.committed.elapsed() >= COMMIT;
         let is_walking = self.checkpoint.walk.is_some();
         let has_events = self.checkpoint.sequence > self.committed_sequence;
@@ -167,9 +165,9 @@ impl Follower {
     }
 
     /// Returns the number of documents whose texts are still to be read, because a store or a child process did not
-    /// answer in time, or text in pictures is to be recognised.
-    pub(crate) fn pending(&self) -> usize {
-        self.checkpoint.pending.len() + self.checkpoint.unrecognized.len()
+    /// answer in time, or text in pictures is to be recognised. There are more if it is 100,000.
+    pub(crate) fn waiting(&self) -> usize {
+        self.slow.waiting() + usize::from(self.checkpoint.retry.is_some())
     }
 
     /// Returns how far the walk has come since the follower was opened.
@@ -274,35 +272,52 @@ impl Follower {
         Ok(true)
     }
 
-    /// Has documents read again that need programs of others which are there now. Looks for them from time to time.
+    /// Has documents read again that need programs of others, if these can do more now. Looks from time to time.
     async fn look_at_programs(&mut self) -> Result<()> {
         if self.saw_programs.is_some_and(|at| at.elapsed() < PROGRAMS) {
             return Ok(());
         }
         self.saw_programs = Some(Instant::now());
-        let abilities = self.texts.abilities().await;
+        let abilities = match self.texts.abilities().await {
+            Ok(abilities) => abilities,
+            Err(error) => {
+                tracing::debug!(error = error.report(), "programs that read documents cannot be looked for now");
+                return Ok(());
+            }
+        };
         if abilities == self.checkpoint.abilities {
             return Ok(());
         }
-        let has_more = abilities.iter().any(|ability| !self.checkpoint.abilities.contains(ability));
-        self.checkpoint.abilities = abilities;
-        // The view shows entries that were written before.
-        self.commit().await?;
-        if has_more {
-            let view = self.index.view();
-            let waiting = blocking(move || documents_without_program(&view, MAX_PENDING)).await?;
-            let room = MAX_PENDING.saturating_sub(self.checkpoint.pending.len());
-            self.checkpoint.pending.extend(waiting.into_iter().take(room));
+        if abilities.iter().any(|ability| !self.checkpoint.abilities.contains(ability)) {
+            self.checkpoint.retry = Some((i64::MAX, i64::MAX));
         }
+        self.checkpoint.abilities = abilities;
+        // Both are in one commit, so that no document is forgotten after a crash.
+        self.commit().await
+    }
+
+    /// Reads the next documents that needed a program.
+    async fn retry_on(&mut self) -> Result<()> {
+        let Some((node, version)) = self.checkpoint.retry.filter(|_| self.pace.may_go_on()) else { return Ok(()) };
+        let begun = Instant::now();
+        let view = self.committed_view().await?;
+        let (documents, last) =
+            blocking(move || retried_documents(&view, (Id::new(node), Id::new(version)), BATCH_WALK)).await?;
+        self.write_items(documents, COMMIT).await?;
+        self.checkpoint.retry = last.map(|(node, version)| (node.get(), version.get()));
+        if last.is_none() {
+            self.commit().await?;
+        }
+        self.pace.note(&self.storage, begun, 0);
         Ok(())
     }
 
     /// Reads a text that could not be read in time, one after the other, beside the documents that change. Those with
     /// pictures come last.
-    async fn read_pending(&mut self) -> Result<()> {
+    async fn read_waiting(&mut self) -> Result<()> {
         if let Some((id, read)) = self.slow.read()? {
             if !read.is_whole {
-                self.slow.rests_since = Some(Instant::now());
+                self.slow.note_failure();
             } else if !std::mem::take(&mut self.slow.is_stale) {
                 self.counts_texts = true;
                 let written = self.put(id, read).await;
@@ -310,11 +325,14 @@ impl Follower {
                 written?;
             }
         }
-        let rests = self.slow.rests_since.is_some_and(|since| since.elapsed() < PENDING);
-        if rests || self.slow.is_reading() {
+        if self.slow.is_reading() {
             return Ok(());
         }
-        let Some((id, turn)) = self.slow.next(&self.checkpoint) else { return Ok(()) };
+        if self.slow.has_unknown() {
+            let view = self.committed_view().await?;
+            self.slow = blocking(move || SlowReading::of(&view)).await?;
+        }
+        let Some((id, turn)) = self.slow.next() else { return Ok(()) };
         match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
             Some(row) if row.kind == NodeKind::Document => {
                 self.slow.start(&self.texts, row, turn);
@@ -403,27 +421,12 @@ impl Follower {
 
     /// Replaces the entries of a document. One whose text is not complete is read again later.
     async fn put(&mut self, id: Id, read: DocumentEntries) -> Result<()> {
-        let pending = &mut self.checkpoint.pending;
-        if read.is_whole {
-            pending.remove(&id.get());
-        } else if pending.len() < MAX_PENDING {
-            pending.insert(id.get());
-        } else {
-            return Err(Error::unavailable("too many texts cannot be read at the moment"));
-        }
-        let unrecognized = &mut self.checkpoint.unrecognized;
-        if !read.is_whole || !read.awaits_recognition {
-            unrecognized.remove(&id.get());
-        } else if unrecognized.len() < MAX_PENDING {
-            unrecognized.insert(id.get());
-        } else {
-            tracing::debug!(document = id.get(), "too many documents wait for the recognition of text");
-        }
+        self.slow.note_written(id, read.is_whole, read.awaits_recognition);
         let has = |is: fn(&Entry) -> bool| u64::from(read.entries.iter().any(is));
         if self.counts_texts {
             let counts = &mut self.checkpoint.walk_counts;
             counts.texts += has(|entry| !entry.text.is_empty());
-            counts.faults += has(|entry| entry.fault.is_some());
+            counts.faults += has(|entry| entry.fault.as_ref().is_some_and(|fault| !Fault::is_waiting(&fault.code)));
             counts.cut += u64::from(read.is_cut);
         }
         self.waiting.bytes += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
@@ -433,8 +436,6 @@ impl Follower {
     async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {
         metrics::counter!("strongroom_search_documents_total").increment(1);
         self.waiting.documents += 1;
-        // The slow reading of the same document may have begun before.
-        self.slow.note_replaced(id);
         // A writer whose memory is full waits for the disk.
         self.with_writer(move |writer| writer.replace(id, &entries)).await
     }

@@ -8,7 +8,6 @@
 mod entries;
 mod follow;
 mod followed;
-mod missing;
 mod pace;
 mod place;
 mod slow;

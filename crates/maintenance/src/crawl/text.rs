@@ -57,9 +57,14 @@ impl TextReader {
         self.settings.index_encrypted_texts
     }
 
-    /// Returns what other programs can do now.
-    pub(super) async fn abilities(&self) -> Vec<String> {
-        self.programs.abilities().await
+    /// Returns what other programs can do now, with the languages of the wished recognition.
+    ///
+    /// # Errors
+    /// Those of [`Programs::abilities`].
+    pub(super) async fn abilities(&self) -> Result<Vec<String>> {
+        let languages: &[String] =
+            if self.settings.recognizes_text { &self.settings.recognition_languages } else { &[] };
+        self.programs.abilities(languages).await
     }
 
     /// The content database.

@@ -159,17 +159,17 @@ async fn read_all(
     directory: &SearchDirectory,
 ) -> JobResult<()> {
     let mut before = Walked::default();
-    let (mut looked, mut least_pending, mut waiting_since) = (Instant::now(), usize::MAX, Instant::now());
-    while !follower.is_complete() || follower.pending() > 0 {
+    let (mut looked, mut least_waiting, mut waiting_since) = (Instant::now(), usize::MAX, Instant::now());
+    while !follower.is_complete() || follower.waiting() > 0 {
         job.check_stop()?;
         if looked.elapsed() >= ROOM {
             looked = Instant::now();
             require_room(job.storage(), directory)?;
         }
-        if !follower.is_complete() || follower.pending() < least_pending {
-            (least_pending, waiting_since) = (follower.pending(), Instant::now());
+        if !follower.is_complete() || follower.waiting() < least_waiting {
+            (least_waiting, waiting_since) = (follower.waiting(), Instant::now());
         } else if waiting_since.elapsed() >= MAX_WAIT {
-            let left = counted(follower.pending() as u64, "document");
+            let left = counted(follower.waiting() as u64, "document");
             let message = format!(
                 "{left} cannot be read because a store or a reader does not answer, so the index in use stays: check \
                  the stores, then resume the full crawl"

@@ -34,6 +34,9 @@ pub(super) struct ContentPass {
 /// Time limit for ranking the entries of one index, and for the passages of its hits.
 const LONGEST: Duration = Duration::from_millis(150);
 
+/// Limit on the copied and restored containers that are looked at for one search.
+const MAX_CONTAINERS: usize = 100;
+
 /// Result of a search in one content database.
 #[derive(Default)]
 pub(super) struct TextHits {
@@ -48,8 +51,6 @@ pub(super) struct TextHits {
     pub(super) more: bool,
     /// True if everything was searched.
     pub(super) whole: bool,
-    /// Time of the oldest change that is not in the index.
-    pub(super) behind_since: Option<Timestamp>,
 }
 
 impl TextHits {
@@ -61,7 +62,6 @@ impl TextHits {
         self.facets.add(other.facets);
         other.sites.into_iter().for_each(|(site, count)| *self.sites.entry(site).or_default() += count);
         self.whole &= other.whole;
-        self.behind_since = self.behind_since.into_iter().chain(other.behind_since).min();
     }
 }
 
@@ -168,14 +168,35 @@ impl ContentPass {
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.
-        let whole = whole && was_in_time && trim.unknown.take().is_empty() && !trim.tail.has_containers;
-        let behind_since = trim.tail.since;
+        let whole =
+            whole && was_in_time && trim.unknown.take().is_empty() && !self.misses_documents(reader, &trim.tail)?;
+        // Texts of documents that the caller may not open are not missed.
+        let whole = match view.has_waiting(trim) {
+            Ok(is_waiting) => whole && !is_waiting,
+            Err(error) => return Ok(Err(error)),
+        };
         if trim.tail.is_cut {
             // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;
-            return Ok(Ok(TextHits { hits: found, total, more: true, behind_since, ..TextHits::default() }));
+            return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
         }
-        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole, behind_since }))
+        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole }))
+    }
+
+    /// Returns whether documents that the caller may open may be in containers that were copied or restored a moment
+    /// ago.
+    fn misses_documents(&mut self, reader: &mut Reader<'_>, tail: &Tail) -> Result<bool> {
+        if tail.containers.len() > MAX_CONTAINERS {
+            return Ok(true);
+        }
+        for container in &tail.containers {
+            if let Some(row) = node::find(reader, *container)?
+                && self.eyes.show(reader, &row)?.is_some()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {

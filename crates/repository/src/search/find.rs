@@ -182,9 +182,7 @@ impl Session {
             if asked.words.is_some() {
                 found.texts = found.texts.max(match &view {
                     None => TextSearch::Unavailable,
-                    Some(view) if view.checkpoint().walk.is_some() || !view.checkpoint().pending.is_empty() => {
-                        TextSearch::Incomplete
-                    }
+                    Some(view) if view.checkpoint().walk.is_some() => TextSearch::Incomplete,
                     Some(_) => TextSearch::Complete,
                 });
             }

@@ -153,7 +153,7 @@ impl NamePass<'_> {
         view: &View,
         trim: &mut Trim,
     ) -> Result<Option<FoundPart>> {
-        if view.checkpoint().walk.is_some() || trim.tail.is_cut || trim.tail.has_containers {
+        if view.checkpoint().walk.is_some() || trim.tail.is_cut || !trim.tail.containers.is_empty() {
             return Ok(None);
         }
         let mut first: Option<NameHits> = None;

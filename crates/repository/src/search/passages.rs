@@ -64,8 +64,10 @@ impl Session {
         let look = move |_: &mut Reader<'_>| {
             let (view, clock) = (index.view(), Clock::new(Instant::now() + LONGEST));
             // Its text could not be read yet.
-            if view.checkpoint().pending.contains(&node.get()) {
-                return Ok(Ok(None));
+            match view.waits_for_text_of(node, version) {
+                Ok(false) => {}
+                Ok(true) => return Ok(Ok(None)),
+                Err(error) => return Ok(Err(error)),
             }
             let find = |tolerance| {
                 let mut finder = PassageFinder::new(&view, &query, tolerance, clock.clone())?;

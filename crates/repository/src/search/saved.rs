@@ -3,17 +3,20 @@
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use database::configuration::saved_search::{self, SavedSearchRow};
+use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, Result, SearchAlert, Timestamp, fold};
 use search::index::HitOrder;
+use search::query::SeenVersions;
 
 use super::find::MAX_FOUND;
 use super::request::{Found, checked_length};
-use super::unseen::{MAX_SEEN, Matching, Seen, Selection};
+use super::unseen::{MAX_SEEN, Matching, Selection, Shown};
 use crate::Session;
 use crate::people::text;
 
+/// Limit on the versions that are marked as seen at once.
+pub const MAX_MARKED: usize = MAX_SEEN;
 /// Limit on the saved searches of one user.
 pub const MAX_SAVED_SEARCHES: usize = 100;
 /// Time after which no further searches are counted for one answer.
@@ -35,7 +38,7 @@ pub struct SavedSearch {
     pub alert: SearchAlert,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// Time up to which the owner has seen the results.
+    /// Time at which the owner last marked results as seen.
     pub seen_at: Timestamp,
 }
 
@@ -60,8 +63,15 @@ pub struct NewDocuments {
     pub search: SavedSearch,
     /// The documents, the newest change first, at most [`MAX_FOUND`]. `whole` is false if not everything was searched.
     pub found: Found,
-    /// Time to give to [`Session::mark_saved_search_seen`] when the user has seen these documents.
-    pub as_of: Timestamp,
+    /// Their versions, to be given to [`Session::mark_saved_search_seen`] when the user has seen them.
+    pub versions: Vec<Id>,
+}
+
+impl NewDocuments {
+    fn of(search: SavedSearch, matching: Matching) -> Self {
+        let versions = matching.versions.into_iter().map(|(version, _)| version).collect();
+        Self { search, found: matching.found, versions }
+    }
 }
 
 /// A saved search with the number of its new documents.
@@ -93,9 +103,7 @@ impl SearchToSave {
         let query = self.query.trim().to_owned();
         checked_length(&query)?;
         if query.chars().all(|c| c.is_whitespace() || c.is_control()) {
-            return Err(
-                Error::invalid("a saved search needs a query: enter words or a filter").with_code(Code::InvalidQuery)
-            );
+            return Err(no_condition());
         }
         Ok(Self { name, query, ..self })
     }
@@ -142,7 +150,7 @@ impl Session {
     pub async fn save_search(&self, new: SearchToSave) -> Result<Id> {
         self.require_own_account("save a search")?;
         let new = new.checked()?;
-        let seen = self.all_seen(&new.query).await?;
+        let seen = self.seen_at_first(&new.query).await?;
         let folded = fold(&new.name);
         let row = new.row(self.repository.inner.ids.next(), seen.at);
         let (owner, repetition) = (self.principal.id, self.repetition.clone());
@@ -157,7 +165,7 @@ impl Session {
                 ))
                 .with_code(Code::TooMany));
             }
-            saved_search::insert(tx, owner, &row, &folded, &seen.versions)?;
+            saved_search::insert(tx, owner, &row, &folded, &seen)?;
             repetition.store_result(tx, row.id)?;
             Ok(row.id)
         };
@@ -174,7 +182,7 @@ impl Session {
         self.require_own_account("change a saved search")?;
         let before = self.saved_search(id).await?;
         let new = new.checked()?;
-        let seen = if new.query == before.query { None } else { Some(self.all_seen(&new.query).await?) };
+        let seen = if new.query == before.query { None } else { Some(self.seen_at_first(&new.query).await?) };
         let folded = fold(&new.name);
         let row = new.row(id, before.created_at);
         let owner = self.principal.id;
@@ -184,7 +192,7 @@ impl Session {
                 return Err(no_search(id));
             }
             if let Some(seen) = &seen {
-                saved_search::set_seen(tx, owner, id, seen.at, &seen.versions)?;
+                saved_search::set_seen(tx, owner, id, seen)?;
             }
             saved_search::find(tx, owner, id)?.ok_or_else(|| no_search(id))?.try_into()
         };
@@ -217,8 +225,8 @@ impl Session {
     pub async fn new_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
         let selection = Selection { limit: MAX_FOUND, unlike: Some(self.seen(&search).await?), ..Selection::default() };
-        let Matching { found, as_of, .. } = self.matching(&search.query, selection).await?;
-        Ok(NewDocuments { search, found, as_of })
+        let matching = self.matching(&search.query, selection).await?;
+        Ok(NewDocuments::of(search, matching))
     }
 
     /// Returns the documents that fit a saved search, seen or not. Those of a search with a daily alert were changed
@@ -230,8 +238,8 @@ impl Session {
     pub async fn latest_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
         let selection = Selection { limit: MAX_FOUND, before: alert_end(search.alert), ..Selection::default() };
-        let Matching { found, as_of, .. } = self.matching(&search.query, selection).await?;
-        Ok(NewDocuments { search, found, as_of })
+        let matching = self.matching(&search.query, selection).await?;
+        Ok(NewDocuments::of(search, matching))
     }
 
     /// Counts the new documents of the caller's saved searches with an alert, by name. For a daily alert, documents
@@ -262,40 +270,52 @@ impl Session {
         Ok(counts)
     }
 
-    /// Marks the results of a saved search as seen, as far as they were changed before `until`: the time of
-    /// [`NewDocuments::as_of`]. A time in the future, or none, stands for now.
+    /// Marks results of a saved search as seen: these versions, at most [`MAX_MARKED`], or all that it finds now.
+    /// Versions that it does not find are ignored.
     ///
     /// # Errors
-    /// `NotFound`, also for a search of another user; `Forbidden` with code `token_scope` for a token that does not
-    /// cover the whole account.
+    /// `NotFound`, also for a search of another user; `Invalid` with code `too_many` for more versions; `Forbidden`
+    /// with code `token_scope` for a token that does not cover the whole account.
     #[boxed]
-    pub async fn mark_saved_search_seen(&self, id: Id, until: Option<Timestamp>) -> Result<()> {
+    pub async fn mark_saved_search_seen(&self, id: Id, versions: Option<Vec<Id>>) -> Result<()> {
         self.require_own_account("mark documents as seen")?;
+        if versions.as_ref().is_some_and(|versions| versions.len() > MAX_MARKED) {
+            return Err(Error::invalid(format!(
+                "at most {MAX_MARKED} versions can be marked as seen at once: send fewer, or none to mark all"
+            ))
+            .with_code(Code::TooMany));
+        }
         let search = self.saved_search(id).await?;
-        let before = self.seen(&search).await?;
+        let shown = versions.map_or(Shown::All, |versions| Shown::Versions(versions.into_iter().collect()));
         let matching = self.matching(&search.query, everything()).await?;
-        let until = until.map_or(matching.as_of, |until| until.min(Timestamp::now()));
-        let seen = before.with(&matching, until);
         let owner = self.principal.id;
-        let mark = move |tx: &mut Transaction| match saved_search::set_seen(tx, owner, id, seen.at, &seen.versions)? {
-            0 => Err(no_search(id)),
-            _ => Ok(()),
+        // Read in the transaction, so that what another window has marked meanwhile stays marked.
+        let mark = move |tx: &mut Transaction| {
+            let before = seen_versions(saved_search::seen(tx, owner, id)?.ok_or_else(|| no_search(id))?);
+            saved_search::set_seen(tx, owner, id, &matching.seen(&before, &shown)).map(drop)
         };
         self.repository.inner.configuration.write(mark).await
     }
 
-    /// Returns what is seen when all results of a query are.
-    async fn all_seen(&self, query: &str) -> Result<Seen> {
+    /// Returns what is seen when a search with this query is saved.
+    async fn seen_at_first(&self, query: &str) -> Result<SeenRow> {
         let matching = self.matching(query, everything()).await?;
-        let nothing = Seen { at: Timestamp::from_micros(0), versions: None };
-        Ok(nothing.with(&matching, matching.as_of))
+        if !matching.has_condition {
+            return Err(no_condition());
+        }
+        Ok(matching.seen_at_first())
     }
 
-    async fn seen(&self, search: &SavedSearch) -> Result<Seen> {
+    async fn seen(&self, search: &SavedSearch) -> Result<SeenVersions> {
         let (owner, id) = (self.principal.id, search.id);
         let read = move |reader: &mut Reader| saved_search::seen(reader, owner, id);
-        Ok(Seen { at: search.seen_at, versions: self.repository.inner.configuration.read(read).await? })
+        let seen = self.repository.inner.configuration.read(read).await?;
+        Ok(seen_versions(seen.ok_or_else(|| no_search(id))?))
     }
+}
+
+fn seen_versions(row: SeenRow) -> SeenVersions {
+    SeenVersions { through: row.through, versions: row.versions.into_iter().collect() }
 }
 
 /// Selects all results that can be kept as seen.
@@ -317,6 +337,10 @@ fn refuse_taken(reader: &mut Reader, owner: Id, id: Id, name: &str, folded: &str
         }
         _ => Ok(()),
     }
+}
+
+fn no_condition() -> Error {
+    Error::invalid("a saved search needs a query: enter words or a filter").with_code(Code::InvalidQuery)
 }
 
 fn no_search(id: Id) -> Error {

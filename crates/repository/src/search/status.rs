@@ -9,7 +9,7 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
 use model::{Id, Result, Timestamp, counted};
-use search::index::View;
+use search::index::{Fault, View};
 use search::programs::ProgramStatus;
 
 use super::attach::open_for_reading;
@@ -144,12 +144,13 @@ impl Session {
     /// documents.
     ///
     /// # Errors
-    /// `Forbidden` unless the caller is a farm administrator.
+    /// `Forbidden` unless the caller is a farm administrator; `Unavailable` if no child process can be started to look
+    /// for them.
     #[boxed]
     pub async fn search_programs(&self) -> Result<Vec<ProgramStatus>> {
         self.storage().await?;
         match self.repository.programs() {
-            Ok(programs) => Ok(programs.status().await),
+            Ok(programs) => programs.status().await,
             Err(_) => Ok(Vec::new()),
         }
     }
@@ -166,7 +167,7 @@ impl Session {
         for database in storage.databases()? {
             let Some(view) = self.search_view(&storage, &database).await? else { continue };
             let read = move |reader: &mut Reader<'_>| {
-                let faults = match view.faults(before, limit) {
+                let faults = match view.faults(before, limit, |code| !Fault::is_waiting(code)) {
                     Ok(faults) => faults,
                     Err(error) => return Ok(Err(error)),
                 };
@@ -257,18 +258,20 @@ async fn read_status(
             Some(_) => model::unsigned(event::last(reader)? - checkpoint.sequence),
             None => 0,
         };
-        let faults = match view.fault_counts() {
+        let mut faults = match view.fault_counts() {
             Ok(faults) => faults,
             Err(error) => return Ok(Err(error)),
         };
+        let waiting = faults.remove(Fault::WAITS_FOR_TEXT).unwrap_or_default();
+        let awaiting_recognition = faults.remove(Fault::WAITS_FOR_RECOGNITION).unwrap_or_default();
         Ok(Ok(SearchStatus {
             is_available: true,
             size: size_of(&directory),
             building,
             entries: view.len(),
             faults,
-            waiting: checkpoint.pending.len() as u64,
-            awaiting_recognition: checkpoint.unrecognized.len() as u64,
+            waiting,
+            awaiting_recognition,
             events_behind,
             behind_since: next.map(|event| event.at),
             sweep: checkpoint.sweep.last.map(|last| SearchSweep {

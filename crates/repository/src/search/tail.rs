@@ -37,10 +37,8 @@ pub(super) struct Tail {
     other_values: HashSet<Id>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
-    /// Time of the oldest change that is not in the index.
-    pub(super) since: Option<Timestamp>,
-    /// True if containers were copied or restored. The documents in them have no events of their own.
-    pub(super) has_containers: bool,
+    /// Containers that were copied or restored. The documents in them have no events of their own.
+    pub(super) containers: Vec<Id>,
 }
 
 /// A document as it is now.
@@ -66,9 +64,7 @@ impl Tail {
             events.append(&mut feed::at(reader, &missing)?);
         }
         let (mut changed, mut with_content, mut other_values) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut since: Option<Timestamp> = None;
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
-            since = Some(since.map_or(event.at, |since| since.min(event.at)));
             if adds_below(&event.action) {
                 with_content.insert(event.node_id);
             }
@@ -96,8 +92,9 @@ impl Tail {
             documents.insert(row.id, Some(document));
         }
         // A copied or restored document that is gone is taken for a container. That costs time only.
-        let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
-        Ok(Self { documents, other_values, is_cut, since, has_containers })
+        let is_container = |id: &Id| documents.get(id).is_none_or(Option::is_none);
+        let containers = with_content.into_iter().filter(is_container).collect();
+        Ok(Self { documents, other_values, is_cut, containers })
     }
 
     /// Returns where an entry belongs now.

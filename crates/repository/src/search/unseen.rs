@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use database::configuration::saved_search::SeenRow;
 use model::{Id, Result, Timestamp};
 use search::index::HitOrder;
-use search::query::{Expression, Filter, SearchQuery, Tolerance};
+use search::query::{Expression, Filter, SearchQuery, SeenVersions, Tolerance};
 
 use super::asked::{Asked, AskedWords};
 use super::meanings::Meanings;
@@ -19,17 +20,6 @@ use crate::{Session, UnavailableDatabases};
 pub(super) const MAX_SEEN: usize = 1_000;
 /// Time after which no further hits are read from their database.
 const LONGEST: Duration = Duration::from_millis(300);
-/// Distance into the future up to which a time of a change counts as new, because clocks differ.
-const TOLERATED: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The versions that the owner of a search has seen.
-#[derive(Clone)]
-pub(super) struct Seen {
-    /// Time up to which changes were seen.
-    pub(super) at: Timestamp,
-    /// The versions; `None` if they were not kept, so that only the time decides.
-    pub(super) versions: Option<Vec<Id>>,
-}
 
 /// Documents that fit a query.
 pub(super) struct Matching {
@@ -37,10 +27,10 @@ pub(super) struct Matching {
     pub(super) found: Found,
     /// Their versions, each with the time of its change.
     pub(super) versions: Vec<(Id, Timestamp)>,
-    /// Time before which no change is missing.
-    pub(super) as_of: Timestamp,
     /// True if everything was searched.
     pub(super) is_complete: bool,
+    /// True if the query looks for something.
+    pub(super) has_condition: bool,
 }
 
 /// Selects documents that fit a query.
@@ -48,40 +38,59 @@ pub(super) struct Matching {
 pub(super) struct Selection {
     /// Limit on the documents.
     pub(super) limit: usize,
-    /// Versions to leave out, because they were seen.
-    pub(super) unlike: Option<Seen>,
+    /// Versions to leave out.
+    pub(super) unlike: Option<SeenVersions>,
     /// Time of the change before which documents are selected.
     pub(super) before: Option<Timestamp>,
     /// True to leave out the passages.
     pub(super) without_passages: bool,
 }
 
-impl Seen {
-    /// Returns the filter for what was not seen.
-    fn filter(self) -> Filter {
-        match self.versions {
-            Some(versions) => Filter::OtherVersion(Arc::new(versions.into_iter().collect())),
-            None => Filter::Modified(self.at..Timestamp::now().after(TOLERATED)),
+/// The results of a search that its owner looks at.
+pub(super) enum Shown {
+    /// All that it finds.
+    All,
+    /// These versions.
+    Versions(HashSet<Id>),
+}
+
+impl Shown {
+    fn has(&self, version: Id) -> bool {
+        match self {
+            Self::All => true,
+            Self::Versions(versions) => versions.contains(&version),
         }
     }
+}
 
-    /// Returns what is seen after all results of a search were shown: those that were changed before `until`. Documents
-    /// that could not be searched stay as they were.
-    pub(super) fn with(self, matching: &Matching, until: Timestamp) -> Self {
+impl Matching {
+    /// Returns what is seen when a search is saved. If not everything could be searched, changes before this moment
+    /// count as seen too, because they are not new.
+    pub(super) fn seen_at_first(&self) -> SeenRow {
         let now = Timestamp::now();
-        // Changes in the future are not newer than what was shown. They come from other clocks.
-        let is_shown = |at: &Timestamp| *at < until || *at > now;
-        let before: HashSet<Id> = self.versions.iter().flatten().copied().collect();
-        let fits = |(version, at): &&(Id, Timestamp)| is_shown(at) || before.contains(version);
-        let mut versions: Vec<Id> = matching.versions.iter().filter(fits).map(|(version, _)| *version).collect();
-        if !matching.is_complete {
-            versions.extend(before);
+        let through = if self.is_complete { Timestamp::from_micros(i64::MIN) } else { now };
+        self.seen(&SeenVersions { through, versions: HashSet::new() }, &Shown::All)
+    }
+
+    /// Returns what is seen after results were shown. What could not be searched stays as it was. If more than
+    /// [`MAX_SEEN`] were seen, those that were changed before the newest results count as seen.
+    pub(super) fn seen(&self, before: &SeenVersions, shown: &Shown) -> SeenRow {
+        let is_seen = |(version, at): &&(Id, Timestamp)| shown.has(*version) || before.has(*version, *at);
+        let mut versions: Vec<Id> = self.versions.iter().filter(is_seen).map(|(version, _)| *version).collect();
+        match shown {
+            Shown::All if self.found.more => {}
+            _ if self.is_complete && !self.found.more => {}
+            Shown::All => versions.extend(&before.versions),
+            Shown::Versions(shown) => versions.extend(before.versions.union(shown)),
         }
+        // The greatest identifiers are the latest.
         versions.sort_unstable();
         versions.dedup();
-        let is_known = matching.is_complete || self.versions.is_some();
-        let is_kept = is_known && !matching.found.more && versions.len() <= MAX_SEEN;
-        Self { at: self.at.max(until), versions: is_kept.then_some(versions) }
+        let surplus = versions.len().saturating_sub(MAX_SEEN);
+        versions.drain(..surplus);
+        let is_all = surplus > 0 || matches!(shown, Shown::All);
+        let oldest = self.versions.iter().map(|(_, at)| *at).min().filter(|_| self.found.more && is_all);
+        SeenRow { at: Timestamp::now(), through: before.through.max(oldest.unwrap_or(before.through)), versions }
     }
 }
 
@@ -90,21 +99,20 @@ impl Session {
     /// parts of names are not looked for.
     pub(super) async fn matching(&self, text: &str, selection: Selection) -> Result<Matching> {
         checked_length(text)?;
-        let as_of = Timestamp::now();
         let columns = self.columns_in(text).await?;
-        let mut query = SearchQuery::parse_with(text, as_of, &columns.known());
+        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &columns.known());
         let missing = self.missing(self.registry().await?.away());
         let mut found = Found { whole: true, ..Found::default() };
         let Some(expression) = query.expression.take() else {
             found.remarks = query.remarks;
-            return Ok(Matching { found, versions: Vec::new(), as_of, is_complete: true });
+            return Ok(Matching { found, versions: Vec::new(), is_complete: true, has_condition: false });
         };
         if !missing.is_empty() {
             found.texts = TextSearch::Unavailable;
         }
         found.missing = missing;
         let mut conditions = vec![expression];
-        conditions.extend(selection.unlike.map(|seen| Expression::Filter(seen.filter())));
+        conditions.extend(selection.unlike.map(|seen| Expression::Filter(Filter::NotSeen(Arc::new(seen)))));
         let before = selection.before.map(|before| Filter::Modified(Timestamp::from_micros(i64::MIN)..before));
         conditions.extend(before.map(Expression::Filter));
         query.expression = Some(Expression::All(conditions));
@@ -138,10 +146,64 @@ impl Session {
         found.whole = is_complete;
         let versions = hits.iter().map(|hit| (hit.hit.version, hit.hit.modified)).collect();
         found.items = hits.into_iter().map(|hit| hit.found).collect();
-        Ok(Matching { found, versions, as_of: texts.behind_since.map_or(as_of, |since| since.min(as_of)), is_complete })
+        Ok(Matching { found, versions, is_complete, has_condition: true })
     }
 }
 
 fn is_complete(texts: TextSearch, missing: &UnavailableDatabases) -> bool {
     texts == TextSearch::Complete && missing.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a result with the versions of these numbers, each changed at the time of its number.
+    fn matching(versions: impl Iterator<Item = i64>, more: bool, is_complete: bool) -> Matching {
+        let versions = versions.map(|n| (Id::new(n), Timestamp::from_micros(n))).collect();
+        let found = Found { more, ..Found::default() };
+        Matching { found, versions, is_complete, has_condition: true }
+    }
+
+    fn seen(through: i64, versions: impl IntoIterator<Item = i64>) -> SeenVersions {
+        let versions = versions.into_iter().map(Id::new).collect();
+        SeenVersions { through: Timestamp::from_micros(through), versions }
+    }
+
+    fn shown(versions: impl IntoIterator<Item = i64>) -> Shown {
+        Shown::Versions(versions.into_iter().map(Id::new).collect())
+    }
+
+    fn kept(row: &SeenRow) -> (i64, Vec<i64>) {
+        (row.through.micros(), row.versions.iter().map(|version| version.get()).collect())
+    }
+
+    #[test]
+    fn versions_that_no_longer_fit_are_forgotten_unless_the_search_was_incomplete() {
+        let before = seen(0, [1, 2, 9]);
+        assert_eq!(kept(&matching(1..=4, false, true).seen(&before, &shown([4, 7]))), (0, vec![1, 2, 4]));
+        assert_eq!(kept(&matching(1..=4, false, false).seen(&before, &shown([4, 7]))), (0, vec![1, 2, 4, 7, 9]));
+        assert_eq!(kept(&matching(1..=3, false, true).seen(&before, &Shown::All)), (0, vec![1, 2, 3]));
+        assert_eq!(kept(&matching(1..=3, false, false).seen(&before, &Shown::All)), (0, vec![1, 2, 3, 9]));
+    }
+
+    #[test]
+    fn more_than_a_thousand_are_seen_by_time() {
+        let newest = matching((2_001..=3_000).rev(), true, true);
+        let all = newest.seen(&seen(5, []), &Shown::All);
+        assert_eq!((all.through.micros(), all.versions.len()), (2_001, MAX_SEEN));
+        // A few marked among many leave the others new.
+        assert_eq!(kept(&newest.seen(&seen(5, [1_500]), &shown([2_500]))), (5, vec![1_500, 2_500]));
+        let surplus = newest.seen(&seen(5, 1_001..=2_000), &shown([2_500]));
+        assert_eq!((surplus.through.micros(), surplus.versions.len()), (2_001, MAX_SEEN));
+        assert_eq!(surplus.versions.last(), Some(&Id::new(2_500)));
+    }
+
+    #[test]
+    fn what_cannot_be_searched_when_a_search_is_saved_is_seen() {
+        let first = matching(1..=3, false, false).seen_at_first();
+        assert_eq!(first.versions.len(), 3);
+        assert!(first.through > Timestamp::from_micros(3));
+        assert_eq!(matching(1..=3, false, true).seen_at_first().through, Timestamp::from_micros(i64::MIN));
+    }
 }

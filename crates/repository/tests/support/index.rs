@@ -6,11 +6,12 @@ use database::Reader;
 use database::content::{event, feed};
 use model::Id;
 use repository::Item;
-use search::index::{Checkpoint, Entry, FORMAT, Face, FollowedEvent, IndexWriter, SearchIndex};
+use search::index::{Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, IndexWriter, SearchIndex};
 
 use super::{Farm, at};
 
-/// Makes an index of these documents, whose texts consist of their paths, and takes it into use.
+/// Makes an index of these documents, whose texts consist of their paths, and takes it into use. Those whose names begin
+/// with "waiting" are still to be read.
 pub async fn freeze(farm: &Farm, paths: &[&str]) -> tempfile::TempDir {
     let (admin, place) = (farm.administrator().await, tempfile::tempdir().unwrap());
     let database = admin.storage().await.unwrap().databases().unwrap().remove(0);
@@ -52,6 +53,6 @@ fn entry(item: &Item) -> Entry {
         text: item.path.replace('/', " "),
         library: item.library_id,
         values: Vec::new(),
-        fault: None,
+        fault: item.name.starts_with("waiting").then(|| Fault::waiting(Fault::WAITS_FOR_TEXT)),
     }
 }

@@ -1,6 +1,6 @@
 //! Saved searches.
 
-use model::{Result, SearchAlert, Timestamp};
+use model::{Id, Result, SearchAlert};
 use repository::{HitOrder, SavedSearch, SearchToSave};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -26,7 +26,7 @@ pub struct SavedSearchJson {
     pub alert: &'static str,
     /// Time of creation.
     pub created_at: String,
-    /// Time up to which the caller has seen the results.
+    /// Time at which the caller last marked results as seen.
     pub seen_at: String,
 }
 
@@ -79,15 +79,14 @@ impl SavedSearchForm {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeenForm {
-    /// `as_of` of the new documents that the caller has seen; now when absent. Documents that were changed later stay
-    /// new.
-    #[schema(value_type = Option<super::rules::Time>)]
-    pub until: Option<String>,
+    /// Some of the `versions` of the new documents, at most 1,000; all that the search finds now when absent.
+    #[schema(value_type = Option<Vec<super::rules::Identifier>>, max_items = 1000)]
+    pub versions: Option<Vec<String>>,
 }
 
 impl SeenForm {
-    /// Returns the time until which documents were seen.
-    pub fn until(&self) -> Result<Option<Timestamp>> {
-        self.until.as_deref().map(time::parse).transpose()
+    /// Returns the versions that were seen; `None` for all.
+    pub fn versions(&self) -> Result<Option<Vec<Id>>> {
+        self.versions.as_ref().map(|all| all.iter().map(|version| version.parse()).collect()).transpose()
     }
 }

@@ -1,12 +1,10 @@
 //! Position of an index in the events of its content database.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,15 +17,12 @@ pub struct Checkpoint {
     pub newest: Option<FollowedEvent>,
     /// Missing sequences below it, from transactions that are still open or were rolled back.
     pub gaps: Vec<Gap>,
-    /// Documents whose texts could not be read because a store or a child process did not answer in time.
-    #[serde(default)]
-    pub pending: BTreeSet<i64>,
-    /// Documents with pictures in which text is still to be recognised.
-    #[serde(default)]
-    pub unrecognized: BTreeSet<i64>,
-    /// What the programs of others could do when documents were read that need them.
+    /// What the programs of others can do, as far as documents that need them were read.
     #[serde(default)]
     pub abilities: Vec<String>,
+    /// The document and version before which documents that need a program are read again; `None` once all were.
+    #[serde(default)]
+    pub retry: Option<(i64, i64)>,
     /// The last document that the first walk through the database has read; `None` once it is through.
     pub walk: Option<i64>,
     /// True if texts from stores that encrypt are in it.

@@ -4,7 +4,7 @@ use model::{Id, Timestamp};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use super::entry::{Face, IndexedEntry};
+use super::entry::{Face, Fault, IndexedEntry};
 use super::place_numbers::PlaceNumbers;
 use super::schema;
 use crate::query::Position;
@@ -109,6 +109,8 @@ pub(super) struct Columns {
     /// The number of each entry's place, with [`PLAIN`] for plain entries. One array, because both are looked up for
     /// every entry that fits a query.
     packed_places: Vec<u32>,
+    /// Entries whose texts are still to be read, also those that are replaced.
+    waiting: Vec<DocId>,
 }
 
 /// The bit of a packed place that tells that an entry is plain: its face is [`Face::All`], and it has no holder.
@@ -139,6 +141,7 @@ impl Columns {
             value_keys: columns.u64(schema::VALUE_KEYS)?,
             extension: columns.str(schema::EXTENSION)?,
             packed_places: Vec::new(),
+            waiting: waiting(segment)?,
         };
         let places = (0..segment.max_doc()).map(|doc| (all.collection(doc), all.place(doc)));
         let mut packed = numbers.of(places);
@@ -235,6 +238,11 @@ impl Columns {
         IndexedEntry::new(self.version(doc), self.place(doc), face, self.holder(doc), self.name_print(doc))
     }
 
+    /// Returns the entries whose texts are still to be read, also those that are replaced.
+    pub(super) fn waiting(&self) -> &[DocId] {
+        &self.waiting
+    }
+
     /// Returns the number of words in the name, without its extension.
     pub(super) fn name_words(&self, doc: DocId) -> u64 {
         self.name_words.first(doc).unwrap_or_default()
@@ -268,6 +276,13 @@ impl Columns {
         }
         Ok(name)
     }
+}
+
+/// Returns the entries whose texts are still to be read.
+fn waiting(segment: &SegmentReader) -> tantivy::Result<Vec<DocId>> {
+    let Some(codes) = segment.fast_fields().str(schema::FAULT)? else { return Ok(Vec::new()) };
+    let Some(code) = codes.dictionary().term_ord(Fault::WAITS_FOR_TEXT.as_bytes())? else { return Ok(Vec::new()) };
+    Ok((0..segment.max_doc()).filter(|doc| codes.ords().first(*doc) == Some(code)).collect())
 }
 
 fn id(column: &Column<i64>, doc: DocId) -> Id {

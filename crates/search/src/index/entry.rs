@@ -55,7 +55,7 @@ pub struct Entry {
     pub library: Id,
     /// Its values in columns of this library, each with its column. Texts among them are found as words too.
     pub values: Vec<(Id, ColumnValue)>,
-    /// The reason why its text cannot be read.
+    /// The reason why its text cannot be read, or a mark that it is read again.
     pub fault: Option<Fault>,
 }
 
@@ -66,6 +66,24 @@ pub struct Fault {
     pub code: String,
     /// The reason in words.
     pub reason: String,
+}
+
+impl Fault {
+    /// Code of entries without their text, because a store or a child process did not answer in time. Their documents
+    /// are read again.
+    pub const WAITS_FOR_TEXT: &str = "waits_for_text";
+    /// Code of entries of documents with pictures in which text is still to be recognised.
+    pub const WAITS_FOR_RECOGNITION: &str = "waits_for_recognition";
+
+    /// Returns the mark of an entry whose document is read again.
+    pub fn waiting(code: &str) -> Self {
+        Self { code: code.to_owned(), reason: String::new() }
+    }
+
+    /// Returns whether a code says that a document waits to be read again.
+    pub fn is_waiting(code: &str) -> bool {
+        code == Self::WAITS_FOR_TEXT || code == Self::WAITS_FOR_RECOGNITION
+    }
 }
 
 /// A document whose text cannot be read.

@@ -7,13 +7,14 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::schema::Value;
 use tantivy::{DocAddress, SegmentReader, TantivyDocument};
 
+use super::columns::{Admission, Candidate};
 use super::entry::{Fault, FaultyDocument};
 use super::error::index_failed;
 use super::schema;
 use super::view::View;
 
 impl View {
-    /// Returns the number of entries without a readable text, by error code. Blocks while it reads the index.
+    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
@@ -27,19 +28,62 @@ impl View {
         Ok(counts)
     }
 
-    /// Returns entries without a readable text, newest documents first: those before the document and version `before`,
-    /// at most `limit`. Blocks while it reads the index.
+    /// Returns entries with a wanted error code, newest documents first: those before the document and version
+    /// `before`, at most `limit`. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn faults(&self, before: Option<(Id, Id)>, limit: usize) -> Result<Vec<FaultyDocument>> {
-        self.newest_faults(before, limit).map_err(index_failed)
+    pub fn faults(
+        &self,
+        before: Option<(Id, Id)>,
+        limit: usize,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<FaultyDocument>> {
+        self.newest_faults(before, limit, is_wanted).map_err(index_failed)
     }
 
-    fn newest_faults(&self, before: Option<(Id, Id)>, limit: usize) -> tantivy::Result<Vec<FaultyDocument>> {
+    /// Returns whether the text of an admitted entry is still to be read. Blocks while it reads the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub fn has_waiting(&self, admission: &dyn Admission) -> Result<bool> {
+        self.waiting(|candidate| admission.admit(candidate)).map_err(index_failed)
+    }
+
+    /// Returns whether the text of a version is still to be read. Blocks while it reads the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub fn waits_for_text_of(&self, document: Id, version: Id) -> Result<bool> {
+        let is_it = |entry: &Candidate<'_>| (entry.node(), entry.version()) == (document, version);
+        self.waiting(is_it).map_err(index_failed)
+    }
+
+    /// Returns whether the text of an entry that fits is still to be read.
+    fn waiting(&self, fits: impl Fn(&Candidate<'_>) -> bool) -> tantivy::Result<bool> {
+        let segments = self.searcher.segment_readers().iter().zip(&self.columns()?.in_order);
+        for (segment, columns) in segments {
+            let alive = segment.alive_bitset();
+            let mut waiting = columns.waiting().iter().copied();
+            if waiting.any(|doc| alive.is_none_or(|alive| alive.is_alive(doc)) && fits(&Candidate { columns, doc })) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn newest_faults(
+        &self,
+        before: Option<(Id, Id)>,
+        limit: usize,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> tantivy::Result<Vec<FaultyDocument>> {
         // The oldest leave while others are found, so that memory depends on `limit` alone.
         let mut newest: BTreeMap<(Id, Id), DocAddress> = BTreeMap::new();
-        self.each_fault(|_, segment, address| {
+        self.each_fault(|code, segment, address| {
+            if !is_wanted(code) {
+                return Ok(());
+            }
             let column = |name| segment.fast_fields().i64(name);
             let id = |column: Column<i64>| Id::new(column.first(address.doc_id).unwrap_or_default());
             let key = (id(column(schema::NODE)?), id(column(schema::VERSION)?));

@@ -12,10 +12,12 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
+use super::admitted::AdmittedEntries;
 use super::analyzer::marked_value;
 use super::clock::Clock;
-use super::columns::Columns;
+use super::columns::{Admission, Columns};
 use super::entry::Face;
+use super::phrase::Phrase;
 use super::schema::Fields;
 use super::until_time::UntilTime;
 use super::view::View;
@@ -55,6 +57,8 @@ pub(super) struct Matching<'a> {
     tolerant_words: BTreeSet<String>,
     /// Words that are similar to their forms, for those that may be mistakes.
     similar: HashMap<String, Similar>,
+    /// The entries with which phrases are compared; none unless the query has a phrase.
+    admitted: Arc<AdmittedEntries>,
     clock: Clock,
 }
 
@@ -85,11 +89,18 @@ impl<'a> Matching<'a> {
         weights: &'a Weights,
         query: &SearchQuery,
         tolerance: Tolerance,
+        admission: &dyn Admission,
         clock: Clock,
     ) -> tantivy::Result<Self> {
         let (fields, columns) = (view.fields, view.columns()?.by_segment.clone());
         let (tolerant_words, similar) = (BTreeSet::new(), HashMap::new());
-        let mut matching = Self { fields, columns, stems, weights, tolerance, tolerant_words, similar, clock };
+        let admitted = match query.expression.as_ref().is_some_and(has_phrase) {
+            true => AdmittedEntries::of(view, admission, &clock)?,
+            false => AdmittedEntries::default(),
+        };
+        let admitted = Arc::new(admitted);
+        let mut matching =
+            Self { fields, columns, stems, weights, tolerance, tolerant_words, similar, admitted, clock };
         if tolerance.allows_similar() {
             let mut words: Vec<(f32, &String)> = Vec::new();
             for (_, sought) in query.sought() {
@@ -210,7 +221,7 @@ impl<'a> Matching<'a> {
                 let spelled = prefix.spellings().map(|spelling| self.beginning(spelling, field));
                 any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| one(field, form))).collect())
             }
-            Sought::Phrase { words, gap } => any(self.phrase(words, *gap, field)),
+            Sought::Phrase { words, gap } => any(self.phrase(words, *gap, field, str::to_owned)),
             Sought::Part(part) => Box::new(UntilTime::new(self.part(part), self.clock.clone())),
             Sought::Ending(ending) => {
                 let spelled = ending.spellings().map(|spelling| -> Box<dyn Query> {
@@ -272,7 +283,7 @@ impl<'a> Matching<'a> {
                 any(forms.iter().map(|form| one(field, &marked_value(column, form))).collect())
             }
             Expression::Words(_, Sought::Phrase { words, gap }) => {
-                any(self.phrase_of(words, *gap, field, |word| marked_value(column, word)))
+                any(self.phrase(words, *gap, field, |word| marked_value(column, word)))
             }
             _ => Box::new(EmptyQuery),
         }
@@ -317,23 +328,31 @@ impl<'a> Matching<'a> {
         Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
     }
 
-    /// Returns one query for each form in which two words can follow each other in a text.
+    /// Returns one query for each form in which two words can follow each other in a text. It compares hidden entries
+    /// too.
     pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Vec<Box<dyn Query>> {
-        self.phrase(&[one.clone(), other.clone()], 0, self.fields.text)
+        self.phrases(&[one.clone(), other.clone()], 0, self.fields.text, str::to_owned, None)
     }
 
-    /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other.
-    fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Vec<Box<dyn Query>> {
-        self.phrase_of(words, gap, field, str::to_owned)
-    }
-
-    /// Returns the same for terms that `term` makes of words.
-    fn phrase_of(
+    /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other. `term` makes
+    /// terms of words.
+    fn phrase(
         &self,
         words: &[QueryWord],
         gap: u32,
         field: Field,
         term: impl Fn(&str) -> String,
+    ) -> Vec<Box<dyn Query>> {
+        self.phrases(words, gap, field, term, Some(&self.admitted))
+    }
+
+    fn phrases(
+        &self,
+        words: &[QueryWord],
+        gap: u32,
+        field: Field,
+        term: impl Fn(&str) -> String,
+        admitted: Option<&Arc<AdmittedEntries>>,
     ) -> Vec<Box<dyn Query>> {
         let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
         for word in words {
@@ -351,11 +370,13 @@ impl<'a> Matching<'a> {
             match words.as_slice() {
                 [] => Box::new(EmptyQuery),
                 [word] => one(field, &term(word)),
-                words => {
-                    let terms =
-                        words.iter().map(|word| Term::from_field_text(field, &term(word))).enumerate().collect();
-                    Box::new(PhraseQuery::new_with_offset_and_slop(terms, gap))
-                }
+                words => Box::new(Phrase {
+                    field,
+                    words: words.iter().map(|word| term(word)).collect(),
+                    gap,
+                    admitted: admitted.cloned(),
+                    clock: self.clock.clone(),
+                }),
             }
         };
         phrases.into_iter().map(phrase).collect()
@@ -384,6 +405,20 @@ impl<'a> Matching<'a> {
 
     fn is_rare(&self, form: &str) -> bool {
         self.weights.count_of(form).is_none_or(|count| count < RARE)
+    }
+}
+
+/// Returns whether a query compares texts or values with phrases.
+fn has_phrase(expression: &Expression) -> bool {
+    match expression {
+        Expression::All(parts) | Expression::Any(parts) => parts.iter().any(has_phrase),
+        Expression::Not(part) => has_phrase(part),
+        Expression::Words(_, sought) => matches!(sought, Sought::Phrase { .. }),
+        Expression::Filter(Filter::Values(values)) => values.conditions.iter().any(|(_, condition)| match condition {
+            ValueCondition::Words(words) => has_phrase(words),
+            ValueCondition::Between(_) | ValueCondition::OneOf(_) => false,
+        }),
+        Expression::Everything | Expression::Filter(_) => false,
     }
 }
 
@@ -429,7 +464,7 @@ fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
         Filter::Modified(time) => Box::new(move |doc| time.contains(&columns.modified(doc))),
         Filter::Author(people) => Box::new(move |doc| people.contains(&columns.author(doc))),
         Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
-        Filter::OtherVersion(versions) => Box::new(move |doc| !versions.contains(&columns.version(doc))),
+        Filter::NotSeen(seen) => Box::new(move |doc| !seen.has(columns.version(doc), columns.modified(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
         Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
         Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),

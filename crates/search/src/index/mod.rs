@@ -3,6 +3,7 @@
 //! The index is derived data and can be deleted at any time. It stores identifiers of places and people, but no rights;
 //! the caller passes an [`Admission`].
 
+mod admitted;
 mod analyzer;
 mod checkpoint;
 mod clock;
@@ -19,6 +20,7 @@ mod matching;
 mod names;
 mod passage;
 mod passages;
+mod phrase;
 mod place_numbers;
 mod schema;
 mod search_index;

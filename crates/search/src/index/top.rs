@@ -146,7 +146,8 @@ impl View {
         } else {
             Weights::equal(self.fields)
         };
-        let matching = Matching::new(self, &stems, &weights, request.query, request.tolerance, clock.clone())?;
+        let matching =
+            Matching::new(self, &stems, &weights, request.query, request.tolerance, admission, clock.clone())?;
         let Some(query) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };

@@ -45,8 +45,8 @@ pub struct Office {
 pub struct Tesseract {
     /// Location.
     pub path: PathBuf,
-    /// Installed languages.
-    pub languages: Vec<String>,
+    /// Installed languages; `None` if it does not list them.
+    pub languages: Option<Vec<String>>,
 }
 
 impl Installed {
@@ -60,7 +60,7 @@ impl Installed {
             pdfinfo: find("pdfinfo"),
             pdftoppm: find("pdftoppm"),
         });
-        let tesseract = find("tesseract").map(|path| Tesseract { path, languages: Vec::new() });
+        let tesseract = find("tesseract").map(|path| Tesseract { path, languages: None });
         let office =
             office.filter(|path| path.is_file()).map(|path| Office { formats: parts(path), path: path.to_owned() });
         Self { poppler, office, tesseract }
@@ -71,12 +71,18 @@ impl Installed {
         self.office.as_ref().is_some_and(|office| office.formats.contains(&format))
     }
 
-    /// Returns what can be read, as one word for each ability. Documents that could not be read before are tried again
-    /// when there are others.
-    pub fn abilities(&self) -> Vec<String> {
+    /// Returns what can be read, as one word for each ability, with these languages as far as they are installed.
+    /// Documents that could not be read before are tried again when there are others.
+    pub fn abilities(&self, languages: &[String]) -> Vec<String> {
+        let poppler = self.poppler.iter().map(|poppler| {
+            let has_pictures = if poppler.pdftoppm.is_some() { "-pictures" } else { "" };
+            format!("pdf{has_pictures}")
+        });
         let office = self.office.iter().flat_map(|office| &office.formats).map(|format| format!("office-{format:?}"));
-        let languages = self.tesseract.iter().flat_map(|tesseract| &tesseract.languages);
-        office.chain(languages.map(|language| format!("text-{language}"))).collect()
+        let is_wished = |language: &&String| languages.contains(language);
+        let recognised =
+            self.tesseract.iter().flat_map(|tesseract| tesseract.languages.iter().flatten().filter(is_wished));
+        poppler.chain(office).chain(recognised.map(|language| format!("text-{language}"))).collect()
     }
 }
 

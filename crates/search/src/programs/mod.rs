@@ -109,6 +109,18 @@ impl From<DocumentText> for ReadDocument {
     }
 }
 
+impl ReadDocument {
+    /// Notes why text is not recognised.
+    fn note_no_recognition(&mut self, error: Error, recognition: Recognition<'_>) -> Result<()> {
+        match (error.kind(), recognition) {
+            (ErrorKind::Unavailable, Recognition::Now(_)) => return Err(error),
+            (ErrorKind::Unavailable, _) => self.awaits_recognition = true,
+            _ => self.fault = Some(error),
+        }
+        Ok(())
+    }
+}
+
 impl Programs {
     /// Programs that run in this sandbox.
     pub fn new(sandbox: Sandbox, settings: ProgramSettings) -> Self {
@@ -137,14 +149,20 @@ impl Programs {
     }
 
     /// Returns the state of each program.
-    pub async fn status(&self) -> Vec<ProgramStatus> {
-        status::of(&*self.found().await)
+    ///
+    /// # Errors
+    /// `Unavailable` if no child process can be started to look for them.
+    pub async fn status(&self) -> Result<Vec<ProgramStatus>> {
+        Ok(status::of(&*self.found().await?))
     }
 
-    /// Returns what the installed programs can do. If there is more than before, documents that could not be read are
-    /// to be tried again.
-    pub async fn abilities(&self) -> Vec<String> {
-        self.found().await.abilities()
+    /// Returns what the installed programs can do, among it the recognition of text in these languages. If there is
+    /// something that was not there before, documents that could not be read are to be tried again.
+    ///
+    /// # Errors
+    /// `Unavailable` if no child process can be started to look for them.
+    pub async fn abilities(&self, languages: &[String]) -> Result<Vec<String>> {
+        Ok(self.found().await?.abilities(languages))
     }
 
     /// Reads the text of a document.
@@ -170,8 +188,8 @@ impl Programs {
     }
 
     async fn read_pdf(&self, reading: Reading<'_>) -> Result<ReadDocument> {
-        let installed = self.found().await;
-        let Some(poppler) = &installed.poppler else { return self.read_as(ReadableFormat::Pdf, reading).await };
+        let installed = self.found().await?;
+        let Some(poppler) = &installed.poppler else { return self.read_pdf_without_poppler(reading).await };
         let (sandbox, bytes) = (&self.0.sandbox, reading.bytes);
         let permit = self.0.quick.acquire().await.map_err(|_| stops())?;
         let mut pages = match poppler::pages(sandbox, poppler, bytes, reading.patience.time()).await {
@@ -192,11 +210,29 @@ impl Programs {
                     self.recognise_pages(pdftoppm, tesseract, &languages, bytes, &mut pages).await?;
                 }
                 Ok(recogniser) => read.awaits_recognition = recogniser.is_some(),
-                Err(fault) => read.fault = Some(fault),
+                Err(error) => read.note_no_recognition(error, reading.recognition)?,
             }
         }
         read.text = pages.finish(&properties);
         Ok(read)
+    }
+
+    async fn read_pdf_without_poppler(&self, reading: Reading<'_>) -> Result<ReadDocument> {
+        let recognition = reading.recognition;
+        let (read, lacks) = match self.read_as(ReadableFormat::Pdf, reading).await {
+            Ok(read) => (read, "text on scanned pages"),
+            Err(error) if matches!(error.code(), Code::NotReadable | Code::ReaderFailed) => {
+                (ReadDocument::default(), "its text")
+            }
+            Err(error) => return Err(error),
+        };
+        if recognition == Recognition::Off && lacks != "its text" || !read.text.text.trim().is_empty() {
+            return Ok(read);
+        }
+        let message =
+            format!("{lacks} may be read by the programs of poppler, such as pdftotext, which are not installed");
+        let fault = Some(Error::invalid(message).with_code(Code::NeedsPoppler));
+        Ok(ReadDocument { fault, ..read })
     }
 
     /// Recognises text on pages that have none, one after the other. Pages that fail are left out.
@@ -241,7 +277,7 @@ impl Programs {
             // Its text does not depend on its metadata.
             metadata => metadata.unwrap_or_default(),
         };
-        let installed = self.found().await;
+        let installed = self.found().await?;
         match recogniser(&installed, recognition) {
             Ok(Some((tesseract, languages))) if matches!(recognition, Recognition::Now(_)) => {
                 if !is_whole {
@@ -256,7 +292,7 @@ impl Programs {
                 read.fault = found.fault;
             }
             Ok(recogniser) => read.awaits_recognition = recogniser.is_some(),
-            Err(fault) => read.fault = Some(fault),
+            Err(error) => read.note_no_recognition(error, recognition)?,
         }
         Ok(read)
     }
@@ -271,7 +307,7 @@ impl Programs {
             [b'<', ..] => return self.read_as(ReadableFormat::Html, reading).await,
             _ => return Err(unreadable("it does not begin like a document of its format")),
         }
-        let installed = self.found().await;
+        let installed = self.found().await?;
         let Some(office) = installed.office.as_ref().filter(|_| installed.converts(format)) else {
             let message = "the text of documents of this format is read by LibreOffice, which is not installed";
             let fault = Error::invalid(message).with_code(Code::NeedsSoffice);
@@ -295,23 +331,17 @@ impl Programs {
     }
 
     /// Returns the installed programs. Looks for them from time to time.
-    async fn found(&self) -> Arc<Installed> {
+    ///
+    /// # Errors
+    /// `Unavailable` if no child process can be started.
+    async fn found(&self) -> Result<Arc<Installed>> {
         let mut found = self.0.found.lock().await;
         if let Some((_, known)) = found.as_ref().filter(|(at, _)| at.elapsed() < LOOK_INTERVAL) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        match self.look().await {
-            Ok(installed) => {
-                let installed = Arc::new(installed);
-                *found = Some((Instant::now(), installed.clone()));
-                installed
-            }
-            // No child can be started now.
-            Err(error) => {
-                tracing::debug!(error = error.report(), "programs that read documents cannot be looked for");
-                Arc::default()
-            }
-        }
+        let installed = Arc::new(self.look().await?);
+        *found = Some((Instant::now(), installed.clone()));
+        Ok(installed)
     }
 
     async fn look(&self) -> Result<Installed> {
@@ -338,18 +368,22 @@ impl Programs {
 /// Returns the program that recognises text, and the wished languages that are installed; `None` if it is not wished.
 ///
 /// # Errors
-/// `Invalid` with code `needs_tesseract` if it is missing.
+/// `Invalid` with code `needs_tesseract` if it is missing; `Unavailable` if it does not list its languages.
 fn recogniser<'a>(
     installed: &'a Installed,
     recognition: Recognition<'_>,
 ) -> Result<Option<(&'a Tesseract, Vec<String>)>> {
     let (Recognition::Later(wished) | Recognition::Now(wished)) = recognition else { return Ok(None) };
-    let found = installed.tesseract.as_ref().map(|tesseract| {
-        let is_installed = |language: &&String| tesseract.languages.contains(language);
-        (tesseract, wished.iter().filter(is_installed).cloned().collect::<Vec<_>>())
-    });
-    match found {
-        Some((tesseract, languages)) if !languages.is_empty() => Ok(Some((tesseract, languages))),
+    let languages = match &installed.tesseract {
+        Some(Tesseract { languages: None, .. }) => {
+            return Err(Error::unavailable("tesseract does not list its languages"));
+        }
+        Some(Tesseract { languages: Some(languages), .. }) => languages.as_slice(),
+        None => &[],
+    };
+    let languages: Vec<String> = wished.iter().filter(|language| languages.contains(language)).cloned().collect();
+    match &installed.tesseract {
+        Some(tesseract) if !languages.is_empty() => Ok(Some((tesseract, languages))),
         _ => {
             let message = format!(
                 "text in pictures is recognised by tesseract, which is not installed with one of the languages {}",

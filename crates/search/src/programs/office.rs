@@ -145,8 +145,11 @@ fn prepare(place: &Path, document: &str, bytes: &[u8]) -> io::Result<Scratch> {
 }
 
 /// Reads the document that the program produced, unless it is too long. Only a regular file counts: the program could
-/// have left something else at that path.
+/// have left something else at that path, or a link on the way to it. `path` begins with a path without links.
 fn result(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    if !path.canonicalize().is_ok_and(|real| real == path) {
+        return Ok(None);
+    }
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_file() && about.len() <= MAX_DOCUMENT_BYTES => {}
         _ => return Ok(None),
@@ -185,12 +188,15 @@ mod tests {
     #[test]
     fn only_a_regular_file_is_a_result() {
         let place = tempfile::tempdir().unwrap();
-        let secret = place.path().join("secret");
+        let place = place.path().canonicalize().unwrap();
+        let secret = place.join("secret");
         fs::write(&secret, "secret").unwrap();
-        let made = place.path().join("made");
+        let (made, linked) = (place.join("made"), place.join("linked"));
         std::os::unix::fs::symlink(&secret, &made).unwrap();
+        std::os::unix::fs::symlink(&place, &linked).unwrap();
         assert_eq!(result(&made).unwrap(), None);
-        assert_eq!(result(&place.path().join("none")).unwrap(), None);
+        assert_eq!(result(&linked.join("secret")).unwrap(), None);
+        assert_eq!(result(&place.join("none")).unwrap(), None);
         assert_eq!(result(&secret).unwrap(), Some(b"secret".to_vec()));
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::readers::{DocumentText, TextBuilder};
 
+/// Limit on the pages, because a small document can have millions of form feeds.
+const MAX_PAGES: usize = 20_000;
+
 /// Text of the pages of a document, and whether there is more.
 #[derive(Debug, Default)]
 pub struct Pages {
@@ -15,12 +18,14 @@ impl Pages {
     /// Splits the output of `pdftotext`, which writes a form feed after each page.
     pub fn of(output: &[u8], is_cut: bool) -> Self {
         let text = String::from_utf8_lossy(output);
-        let mut pages: Vec<String> = text.split('\u{c}').map(ToOwned::to_owned).collect();
+        let mut parts = text.split('\u{c}');
+        let mut pages: Vec<String> = parts.by_ref().take(MAX_PAGES).map(ToOwned::to_owned).collect();
         // Nothing follows the last form feed, unless the output is cut.
-        if pages.last().is_some_and(|rest| rest.trim().is_empty()) {
+        let has_more = parts.next().is_some_and(|rest| !rest.trim().is_empty() || parts.next().is_some());
+        if !has_more && pages.last().is_some_and(|rest| rest.trim().is_empty()) {
             pages.pop();
         }
-        Self { pages, is_cut }
+        Self { pages, is_cut: is_cut || has_more }
     }
 
     /// Returns the indexes of pages without a letter or digit.

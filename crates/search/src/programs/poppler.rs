@@ -9,7 +9,7 @@ use model::Result;
 use super::installed::Poppler;
 use super::pages::Pages;
 use crate::readers::MAX_TEXT_BYTES;
-use crate::sandbox::{Document, Filter, Filtered, Sandbox};
+use crate::sandbox::{Document, PipedOutput, PipedProgram, Sandbox};
 
 /// Limit on the memory of a program.
 const MEMORY: u64 = 512 << 20;
@@ -64,8 +64,8 @@ async fn run(
     bytes: &[u8],
     time: Duration,
     most: usize,
-) -> Result<Filtered> {
+) -> Result<PipedOutput> {
     let arguments = words.iter().map(OsString::from).collect();
-    let filter = Filter { path: path.to_owned(), arguments, time, memory: MEMORY, most };
-    Ok(sandbox.filter(filter, Document::of(bytes)?, ()).await?.0)
+    let program = PipedProgram { path: path.to_owned(), arguments, time, memory: MEMORY, most };
+    Ok(sandbox.run_piped(program, Document::of(bytes)?, ()).await?.0)
 }

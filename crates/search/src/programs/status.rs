@@ -21,7 +21,7 @@ pub fn of(installed: &Installed) -> Vec<ProgramStatus> {
     let names = [(ReadableFormat::Doc, "DOC"), (ReadableFormat::Xls, "XLS"), (ReadableFormat::Ppt, "PPT")];
     let is_read = |format| installed.office.is_none() || installed.converts(format);
     let office = names.into_iter().filter(|(format, _)| is_read(*format)).map(|(_, name)| name).collect();
-    let languages = installed.tesseract.iter().flat_map(|tesseract| tesseract.languages.clone()).collect();
+    let languages = installed.tesseract.iter().flat_map(|tesseract| tesseract.languages.clone()).flatten().collect();
     let status = |name, is_found, formats| ProgramStatus { name, is_found, formats, languages: Vec::new() };
     vec![
         status("pdftotext", installed.poppler.is_some(), vec!["PDF"]),

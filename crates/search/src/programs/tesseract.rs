@@ -7,7 +7,7 @@ use model::Result;
 
 use super::installed::Tesseract;
 use crate::readers::MAX_TEXT_BYTES;
-use crate::sandbox::{Document, Filter, Filtered, Sandbox};
+use crate::sandbox::{Document, PipedOutput, PipedProgram, Sandbox};
 
 /// Limit on the memory of the program.
 const MEMORY: u64 = 1 << 30;
@@ -35,7 +35,7 @@ pub async fn text(
     languages: &[String],
     dots: Option<u32>,
     picture: &[u8],
-) -> Result<Filtered> {
+) -> Result<PipedOutput> {
     let mut words = vec!["stdin".to_owned(), "stdout".to_owned(), "-l".to_owned(), languages.join("+")];
     if let Some(dots) = dots {
         words.extend(["--dpi".to_owned(), dots.to_string()]);
@@ -43,16 +43,20 @@ pub async fn text(
     run(sandbox, tesseract, words, picture, TIME, MAX_TEXT_BYTES).await
 }
 
-/// Returns the installed languages; none if the program fails.
+/// Returns the installed languages; `None` if the program fails.
 ///
 /// # Errors
 /// `Unavailable` if it cannot be started.
-pub async fn languages(sandbox: &Sandbox, tesseract: &Tesseract) -> Result<Vec<String>> {
+pub async fn languages(sandbox: &Sandbox, tesseract: &Tesseract) -> Result<Option<Vec<String>>> {
     let listed = run(sandbox, tesseract, vec!["--list-langs".to_owned()], &[], LISTING_TIME, MAX_LIST).await?;
+    if let Some(fault) = listed.fault {
+        tracing::warn!(error = fault.report(), "tesseract does not list its languages");
+        return Ok(None);
+    }
     let text = String::from_utf8_lossy(&listed.bytes);
     // The first line is a heading.
     let names = text.lines().skip(1).map(str::trim).filter(|name| *name != NO_LANGUAGE && is_language(name));
-    Ok(names.map(ToOwned::to_owned).collect())
+    Ok(Some(names.map(ToOwned::to_owned).collect()))
 }
 
 /// Returns whether a word can be the name of a language, such as `deu` or `chi_sim`.
@@ -67,8 +71,8 @@ async fn run(
     input: &[u8],
     time: Duration,
     most: usize,
-) -> Result<Filtered> {
+) -> Result<PipedOutput> {
     let arguments = words.into_iter().map(OsString::from).collect();
-    let filter = Filter { path: tesseract.path.clone(), arguments, time, memory: MEMORY, most };
-    Ok(sandbox.filter(filter, Document::of(input)?, ()).await?.0)
+    let program = PipedProgram { path: tesseract.path.clone(), arguments, time, memory: MEMORY, most };
+    Ok(sandbox.run_piped(program, Document::of(input)?, ()).await?.0)
 }

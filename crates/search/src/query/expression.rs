@@ -52,7 +52,7 @@ pub enum Sought {
     Phrase {
         /// The words.
         words: Vec<QueryWord>,
-        /// Limit on the other words between them, all together. From 2 on, neighbours may also be swapped.
+        /// Limit on the other words between them, all together. From 2 on, two words may also be swapped.
         gap: u32,
     },
     /// Any part of a name, folded by [`model::fold`].
@@ -76,8 +76,8 @@ pub enum Filter {
     Author(Vec<Id>),
     /// Author of the last change among these people.
     Editor(Vec<Id>),
-    /// A version that is not among these.
-    OtherVersion(Arc<HashSet<Id>>),
+    /// A version that was not seen.
+    NotSeen(Arc<SeenVersions>),
     /// A place.
     Within(Within),
     /// Language of the text.
@@ -92,6 +92,22 @@ pub enum Filter {
     Values(ValuesFilter),
     /// A name that has yet to be looked up; fulfilled by no entry.
     Reference(Reference),
+}
+
+/// Versions that somebody has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenVersions {
+    /// Versions that were changed before this time count as seen.
+    pub through: Timestamp,
+    /// Versions of later changes that were seen.
+    pub versions: HashSet<Id>,
+}
+
+impl SeenVersions {
+    /// Returns whether a version of a change at this time was seen.
+    pub fn has(&self, version: Id, modified: Timestamp) -> bool {
+        modified < self.through || self.versions.contains(&version)
+    }
 }
 
 /// What a document is to the caller.

@@ -17,8 +17,8 @@ mod types;
 mod word_matcher;
 
 pub use expression::{
-    CheckOuts, ColumnCondition, Expression, Filter, Position, Reference, ReferenceKind, Sought, Status, ValueCondition,
-    ValuesFilter, Within, WordField,
+    CheckOuts, ColumnCondition, Expression, Filter, Position, Reference, ReferenceKind, SeenVersions, Sought, Status,
+    ValueCondition, ValuesFilter, Within, WordField,
 };
 pub(crate) use known_columns::value_key;
 pub use known_columns::{ColumnKinds, KnownColumns, number_key};

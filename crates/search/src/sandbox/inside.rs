@@ -31,7 +31,7 @@ pub const COMMAND: &str = "sandbox";
 pub const READ: &str = "read";
 pub const READ_TEXTS: &str = "read-texts";
 pub const RUN: &str = "run";
-pub const FILTER: &str = "filter";
+pub const RUN_PIPED: &str = "run-piped";
 pub const PROBE: &str = "probe";
 
 /// Memory limit of a child that reads, and limit on the address space of any child.
@@ -81,9 +81,9 @@ pub fn main(words: &[OsString]) -> ExitCode {
             let limits = number(seconds).and_then(|seconds| Ok((seconds, number(file)?)));
             limits.and_then(|limits| run(Path::new(place), limits, Path::new(program), arguments))
         }
-        [task, seconds, memory, program, arguments @ ..] if *task == FILTER => {
+        [task, seconds, memory, program, arguments @ ..] if *task == RUN_PIPED => {
             let limits = number(seconds).and_then(|seconds| Ok((seconds, number(memory)?)));
-            limits.and_then(|limits| filter(limits, Path::new(program), arguments))
+            limits.and_then(|limits| become_piped(limits, Path::new(program), arguments))
         }
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
@@ -217,14 +217,14 @@ fn run(place: &Path, (seconds, file): (u64, u64), program: &Path, arguments: &[&
 }
 
 /// Becomes a program that reads standard input and writes standard output. It is killed when the server ends.
-fn filter((seconds, memory): (u64, u64), program: &Path, arguments: &[&OsString]) -> io::Result<()> {
+fn become_piped((seconds, memory): (u64, u64), program: &Path, arguments: &[&OsString]) -> io::Result<()> {
     stand_alone()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     limit(Resource::Data, memory)?;
     limit(Resource::Cpu, seconds)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nofile, FILES)?;
-    rules::for_a_filter(program);
+    rules::for_a_piped_program(program);
     let mut command = Command::new(program);
     // Threads are refused, so a program must not try to have some.
     command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("OMP_THREAD_LIMIT", "1");

@@ -121,7 +121,7 @@ pub struct Program {
 /// Another program that reads a document from standard input and writes its result to standard output. It has no files,
 /// and starts no other processes.
 #[derive(Debug)]
-pub struct Filter {
+pub struct PipedProgram {
     /// Location.
     pub path: PathBuf,
     /// Command-line arguments.
@@ -134,9 +134,9 @@ pub struct Filter {
     pub most: usize,
 }
 
-/// The result of a [`Filter`].
+/// The result of a [`PipedProgram`].
 #[derive(Debug)]
-pub struct Filtered {
+pub struct PipedOutput {
     /// The bytes that it wrote, at most as many as allowed.
     pub bytes: Vec<u8>,
     /// Set if it would have written more.
@@ -300,34 +300,34 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` if it cannot be started, and while the server stops.
-    pub async fn filter<K: Send + 'static>(
+    pub async fn run_piped<K: Send + 'static>(
         &self,
-        filter: Filter,
+        piped: PipedProgram,
         document: Document,
         kept: K,
-    ) -> Result<(Filtered, K)> {
+    ) -> Result<(PipedOutput, K)> {
         let mut input = document.0;
         io::Seek::rewind(&mut input).map_err(|error| cannot_start(&error))?;
-        let mut words = vec![COMMAND.into(), inside::FILTER.into(), number(filter.time.as_secs() + 2)];
-        words.extend([number(filter.memory), filter.path.into_os_string()]);
-        words.extend(filter.arguments);
+        let mut words = vec![COMMAND.into(), inside::RUN_PIPED.into(), number(piped.time.as_secs() + 2)];
+        words.extend([number(piped.memory), piped.path.into_os_string()]);
+        words.extend(piped.arguments);
         let order = ChildCommand {
             program: self.0.program.clone(),
             words,
             input: Input::File(input),
-            answer: filter.most,
-            time: filter.time,
+            answer: piped.most,
+            time: piped.time,
             share: None,
         };
-        let (ChildOutcome { ended, answer: mut bytes, .. }, kept) = self.keep("filter", order, kept).await?;
-        let is_cut = bytes.len() > filter.most;
-        bytes.truncate(filter.most);
+        let (ChildOutcome { ended, answer: mut bytes, .. }, kept) = self.keep("run-piped", order, kept).await?;
+        let is_cut = bytes.len() > piped.most;
+        bytes.truncate(piped.most);
         let fault = match ended {
-            ChildEnd::TooLong => Some(too_long(filter.time)),
+            ChildEnd::TooLong => Some(too_long(piped.time)),
             ChildEnd::Badly if !is_cut => Some(reader_failed()),
             ChildEnd::Well | ChildEnd::Badly => None,
         };
-        Ok((Filtered { bytes, is_cut, fault }, kept))
+        Ok((PipedOutput { bytes, is_cut, fault }, kept))
     }
 
     /// Starts a child to find out the restrictions that this system lacks.

@@ -96,9 +96,9 @@ const FOR_READING: [c_long; 37] = [
     SYS_ppoll,
 ];
 
-/// System calls that no program needs to convert a document, and that could evade the limits and the process group, or
-/// reach deep into the system.
-const DENIED_CALLS: [c_long; 44] = [
+/// System calls that no program needs to convert a document, and that could evade the limits and the process group,
+/// leave something behind, or reach deep into the system.
+const DENIED_CALLS: [c_long; 49] = [
     SYS_connect,
     SYS_setsid,
     SYS_setpgid,
@@ -128,6 +128,11 @@ const DENIED_CALLS: [c_long; 44] = [
     SYS_io_uring_setup,
     SYS_io_uring_enter,
     SYS_io_uring_register,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_semget,
+    SYS_msgget,
+    SYS_mq_open,
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
@@ -205,7 +210,7 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
 
 /// Bars this process, and the program that it is about to become, from the network, from other files, from writing
 /// files and from starting processes and threads. Returns the restrictions that the system lacks.
-pub fn for_a_filter(program: &Path) -> Vec<MissingRestriction> {
+pub fn for_a_piped_program(program: &Path) -> Vec<MissingRestriction> {
     let mut lacks = lacks_of(apply_landlock(&may_run(program), &common(), &[PathBuf::from("/dev/null")]));
     let refused = || {
         let mut calls = denied_calls()?;

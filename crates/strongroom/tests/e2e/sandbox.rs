@@ -10,7 +10,7 @@ use model::Id;
 use rustix::process::Signal;
 use search::extract::{Content, Format};
 use search::readers::{DocumentText, ReadableFormat};
-use search::sandbox::{Document, Filter, Filtered, MissingRestriction, Patience, Program, Sandbox};
+use search::sandbox::{Document, MissingRestriction, Patience, PipedOutput, PipedProgram, Program, Sandbox};
 
 use crate::support::processes;
 
@@ -192,11 +192,11 @@ async fn a_program_ends_with_all_that_it_started() {
 }
 
 /// Gives a document to a shell script that becomes a filter. It can use nothing but what the shell has in itself.
-async fn filtered(place: &Path, text: &str) -> Filtered {
+async fn filtered(place: &Path, text: &str) -> PipedOutput {
     let time = Duration::from_secs(3);
     let path = script(place, text, 0).path;
-    let filter = Filter { path, arguments: vec!["one argument".into()], time, memory: 64 << 20, most: 1 << 20 };
-    sandbox().filter(filter, Document::of(b"the document\n").unwrap(), ()).await.unwrap().0
+    let filter = PipedProgram { path, arguments: vec!["one argument".into()], time, memory: 64 << 20, most: 1 << 20 };
+    sandbox().run_piped(filter, Document::of(b"the document\n").unwrap(), ()).await.unwrap().0
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,7 +225,7 @@ async fn a_filter_has_its_document_and_nothing_else() {
         (echo forked)
         "#
     );
-    let Filtered { bytes, is_cut, fault } = filtered(place.path(), &text).await;
+    let PipedOutput { bytes, is_cut, fault } = filtered(place.path(), &text).await;
     assert_eq!(String::from_utf8(bytes).unwrap(), "the document:one argument\ndone\n");
     // The shell ends when it cannot start another process.
     assert!(!is_cut && fault.is_some_and(|fault| fault.code() == "reader_failed"));
@@ -235,7 +235,7 @@ async fn a_filter_has_its_document_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_that_hangs_grows_or_crashes_is_ended() {
     let place = tempfile::tempdir().unwrap();
-    let code = |filtered: &Filtered| filtered.fault.as_ref().map(|fault| fault.code().as_str().to_owned());
+    let code = |filtered: &PipedOutput| filtered.fault.as_ref().map(|fault| fault.code().as_str().to_owned());
     for (text, code_of_fault, said) in [
         ("echo begun; while :; do :; done", Some("took_too_long"), "begun\n"),
         ("x=xxxxxxxx; while :; do x=$x$x; done", Some("reader_failed"), ""),

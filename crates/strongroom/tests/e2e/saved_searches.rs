@@ -110,8 +110,8 @@ async fn new_documents_are_told(engine: Engine) {
     let changed = reader.send_with(Method::GET, &format!("{search}/feed"), &fields, Vec::new()).await.unwrap();
     assert_eq!(entries(&changed).len(), 2, "a feed that lost an entry has changed");
 
-    let until = json!({ "until": new["as_of"] });
-    let seen = reader.send_json(Method::PUT, &format!("{search}/seen"), &until).await.unwrap();
+    let shown = json!({ "versions": new["versions"] });
+    let seen = reader.send_json(Method::PUT, &format!("{search}/seen"), &shown).await.unwrap();
     assert_eq!(seen.status, StatusCode::NO_CONTENT, "{}", seen.text());
     assert_eq!(new_of(reader, &search).await.0, Vec::<String>::new());
     // A feed does not depend on what was seen.

@@ -1,5 +1,5 @@
--- Searches that people saved. The versions that the owner has seen are eight bytes each, most significant byte first;
--- NULL means that only the time decides what is new.
+-- Searches that people saved. The owner has seen the versions in seen, eight bytes each, most significant byte first,
+-- and all that were changed before seen_through.
 CREATE TABLE saved_search (
     id INTEGER NOT NULL PRIMARY KEY,
     owner_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -10,6 +10,7 @@ CREATE TABLE saved_search (
     alert TEXT NOT NULL CHECK (alert IN ('none', 'at-once', 'daily')),
     created_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL,
-    seen BLOB,
+    seen_through INTEGER NOT NULL,
+    seen BLOB NOT NULL,
     UNIQUE (owner_id, folded)
 ) STRICT;

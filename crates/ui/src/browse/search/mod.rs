@@ -30,7 +30,7 @@ use saved::SavedRow;
 const SUGGESTED_ITEMS: usize = 12;
 
 /// Keys of examples of queries, each with that of its meaning.
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("search.example.words", "search.meaning.words"),
     ("search.example.phrase", "search.meaning.phrase"),
     ("search.example.prefix", "search.meaning.prefix"),
@@ -40,6 +40,9 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("search.example.people", "search.meaning.people"),
     ("search.example.dates", "search.meaning.dates"),
     ("search.example.places", "search.meaning.places"),
+    ("search.example.columns", "search.meaning.columns"),
+    ("search.example.status", "search.meaning.status"),
+    ("search.example.parts", "search.meaning.parts"),
 ];
 
 /// A search query.
@@ -85,7 +88,7 @@ struct SearchPage<'a> {
     /// Query string of the form that saves this search.
     to_save: String,
     /// Keys of examples of queries, each with that of its meaning.
-    examples: [(&'static str, &'static str); 9],
+    examples: [(&'static str, &'static str); 12],
     /// Message that not all texts were searched, or empty.
     texts: String,
     /// Message that some content could not be searched, or empty.

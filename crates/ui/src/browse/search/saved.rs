@@ -15,7 +15,7 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::passages::pieces_of;
 use crate::wording::{names, unavailable};
-use http_core::protocol::{segments, time};
+use http_core::protocol::segments;
 
 /// Limit on the saved searches that the search box suggests.
 const MAX_SUGGESTED: usize = 3;
@@ -50,8 +50,9 @@ struct SearchPage<'a> {
     more: bool,
     documents: u64,
     seen_at: Timestamp,
-    /// Time to send when the documents were seen.
-    as_of: String,
+    /// Versions of the documents in `rows`, separated by commas.
+    versions: String,
+    remarks: Vec<String>,
     /// Message that not all texts were searched, or empty.
     texts: &'static str,
     /// Message that some content could not be searched, or empty.
@@ -119,7 +120,8 @@ pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
         more: found.more,
         documents: found.documents,
         seen_at: search.seen_at,
-        as_of: time::format(new.as_of),
+        versions: new.versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         texts: match found.texts {
             TextSearch::Complete => "",
             TextSearch::Incomplete | TextSearch::Unavailable => page.s("saved.incomplete"),

@@ -1,7 +1,7 @@
 //! Forms that save, change and delete a saved search, and mark its documents as seen.
 
 use axum::extract::{Path, Query};
-use model::{Code, Error, Id, Result, SearchAlert};
+use model::{Id, Result, SearchAlert};
 use repository::{HitOrder, SavedSearch, SearchToSave};
 use serde::Deserialize;
 
@@ -14,7 +14,6 @@ use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
 use crate::frame::refuse;
 use crate::frame::visit::{SubmittedForm, Visit};
-use http_core::protocol::time;
 
 /// Limit on the characters of a query that are suggested as its name.
 const MAX_SUGGESTED_NAME: usize = 60;
@@ -143,13 +142,10 @@ pub async fn delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     Ok(done("/searches", &Flash::new("toast.removed", "")))
 }
 
-/// Marks the documents that a page has shown as seen.
+/// Marks the documents that a page has shown as seen, or all that the search finds.
 pub async fn mark_seen(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
-    let (id, until): (Id, _) = (id.parse()?, sent.fields.trimmed("until"));
-    let until = time::parse(&until).map_err(|_| {
-        Error::invalid("the form lacks the time until which documents were seen: load the page again")
-            .with_code(Code::InvalidQuery)
-    })?;
-    sent.visit.session.mark_saved_search_seen(id, Some(until)).await?;
+    let id: Id = id.parse()?;
+    let shown = if sent.fields.yes("all") { None } else { Some(sent.fields.ids("versions")?) };
+    sent.visit.session.mark_saved_search_seen(id, shown).await?;
     Ok(done(&format!("/searches/{id}"), &Flash::new("toast.seen", "")))
 }

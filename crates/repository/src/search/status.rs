@@ -1,20 +1,18 @@
 //! The state of the search indexes, for administrators.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
-use model::{Id, Result, Timestamp, counted};
+use model::{Error, Id, Result, Timestamp, counted};
 use search::index::View;
 use search::programs::ProgramStatus;
 
 use super::attach::open_for_reading;
 use crate::farm::health::{HealthFinding, HealthSubject, Severity};
-use crate::locations::search_directory::SearchDirectory;
 use crate::{Session, Storage, StorageDatabase};
 
 /// Age from which a change that is not in the index counts. Events that change no entry are noted every five seconds.
@@ -226,7 +224,15 @@ impl Session {
     /// in this process, it is opened for reading.
     async fn search_view(&self, storage: &Storage, database: &StorageDatabase) -> Result<Option<Arc<View>>> {
         if let Some(index) = self.repository.inner.search.of(database.id) {
-            return Ok(Some(index.view()));
+            let newest = tokio::task::spawn_blocking(move || index.newest());
+            let ended = |error| Error::unavailable("reading a search index ended early").with_source(error);
+            return match newest.await.map_err(ended)? {
+                Ok(view) => Ok(Some(view)),
+                Err(error) => {
+                    tracing::warn!(error = error.report(), "the state of a search index cannot be read");
+                    Ok(None)
+                }
+            };
         }
         if self.repository.inner.serving {
             return Ok(None);
@@ -241,7 +247,7 @@ async fn read_status(
     view: Arc<View>,
     status: SearchStatus,
 ) -> Result<SearchStatus> {
-    let directory = storage.search_index(database.id);
+    let home = storage.search_index(database.id);
     let read = move |reader: &mut Reader<'_>| {
         let checkpoint = view.checkpoint();
         let building = match checkpoint.walk {
@@ -257,15 +263,15 @@ async fn read_status(
             Some(_) => model::unsigned(event::last(reader)? - checkpoint.sequence),
             None => 0,
         };
-        let faults = match view.fault_counts() {
-            Ok(faults) => faults,
+        let (faults, entries) = match view.fault_counts().and_then(|faults| Ok((faults, view.entries()?))) {
+            Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
         Ok(Ok(SearchStatus {
             is_available: true,
-            size: size_of(&directory),
+            size: home.size(),
             building,
-            entries: view.len(),
+            entries,
             faults,
             waiting: checkpoint.pending.len() as u64,
             awaiting_recognition: checkpoint.unrecognized.len() as u64,
@@ -280,11 +286,4 @@ async fn read_status(
         }))
     };
     database.database.read_long(read).await?
-}
-
-/// Returns the size of the files of the generation in use, as far as they can be read.
-fn size_of(directory: &SearchDirectory) -> u64 {
-    let files = |path: PathBuf| path.read_dir().into_iter().flatten().flatten();
-    let Ok(Some(path)) = directory.current() else { return 0 };
-    files(path).filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }

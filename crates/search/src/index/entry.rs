@@ -3,7 +3,7 @@
 use model::{ColumnValue, Id, Timestamp};
 
 /// Audience of an entry, among callers who may view the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Face {
     /// Everyone except the holder of a working copy.
     All,
@@ -102,7 +102,7 @@ impl IndexedEntry {
 }
 
 impl Face {
-    const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
+    pub(super) const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
 
     /// Returns the number by which the index knows it.
     pub(super) fn number(self) -> u64 {

@@ -10,9 +10,9 @@ use tantivy::{DocAddress, SegmentReader, TantivyDocument};
 use super::entry::{Fault, FaultyDocument};
 use super::error::index_failed;
 use super::schema;
-use super::view::View;
+use super::view::LocalView;
 
-impl View {
+impl LocalView {
     /// Returns the number of entries without a readable text, by error code. Blocks while it reads the index.
     ///
     /// # Errors

@@ -177,10 +177,6 @@ fn a_later_writer_takes_a_shared_index_over() {
         assert_eq!(early.commit(&checkpoint(3)).unwrap_err().kind(), ErrorKind::Unavailable, "{node} {place}");
     }
     late.replace(Id::new(3), &[Entry { place: Id::new(6), ..entry(3, "a", "late") }]).unwrap();
-    // The earlier writer has given the number of this place to another one, so that the entry is not written.
-    assert_eq!(late.commit(&checkpoint(3)).unwrap_err().kind(), ErrorKind::Unavailable);
-    let mut late = writer_of(&home.open());
-    late.replace(Id::new(3), &[Entry { place: Id::new(6), ..entry(3, "a", "late") }]).unwrap();
     late.commit(&checkpoint(3)).unwrap();
     let view = home.open().view();
     assert_eq!((found(&view, "early", 9), found(&view, "late", 9)), (vec![], vec![3, 1]));
@@ -298,4 +294,25 @@ fn names_are_found_by_any_part_of_them() {
     assert_eq!(named(&["n 2"], 10, 0), (vec![1], false));
     assert_eq!(named(&["京の"], 10, 0), (vec![7], false));
     assert_eq!(named(&["planp"], 10, 0), (vec![], false), "parts of a name follow each other");
+}
+
+#[test]
+fn the_longest_queries_are_answered() {
+    let words: Vec<String> = (0..40).map(|number| format!("größe{}", char::from(b'a' + number % 26))).collect();
+    let text = words.join(" ");
+    let home = Home::new();
+    let index = home.open();
+    let mut writer = writer_of(&index);
+    let entries = [entry(1, "a.txt", &text), entry(2, "größe.txt", "größen")];
+    entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
+    writer.commit(&checkpoint(1)).unwrap();
+    let digits = text.replace(' ', "7 ");
+    let alternatives = format!("({})", text.replace(' ', " OR "));
+    for query in [&text, &format!("\"{text}\""), &digits, &alternatives, &"a ".repeat(900)] {
+        let query = parsed(query);
+        for tolerance in [Tolerance::Exact, Tolerance::Similar, Tolerance::MostWords] {
+            top_of(&index.view(), TopRequest { tolerance, ..request(&query) }, |_| true);
+        }
+    }
+    assert_eq!(found(&index.view(), &text, 9), [1]);
 }

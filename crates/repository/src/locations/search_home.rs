@@ -35,6 +35,14 @@ impl SearchHome {
         matches!(self, Self::Server(_))
     }
 
+    /// Returns the address of the search server; `None` for a directory. Does not block.
+    pub fn server(&self) -> Option<String> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Server(generations) => Some(generations.server().address().to_owned()),
+        }
+    }
+
     /// Returns the generation that is in use; `None` if there is none yet.
     pub fn current(&self) -> Result<Option<Generation>> {
         Ok(match self {

@@ -23,6 +23,8 @@ const RECENT: Duration = Duration::from_secs(10);
 pub struct SearchStatus {
     /// Name of the content database.
     pub database: String,
+    /// Address of the search server that has the index; `None` for an index in the data directory.
+    pub server: Option<String>,
     /// False if there is no index that can be used. Documents are then found by name only.
     pub is_available: bool,
     /// Documents read so far and all documents, while there is no complete index.
@@ -129,7 +131,8 @@ impl Session {
         let storage = self.storage().await?;
         let mut all = Vec::new();
         for database in storage.databases()? {
-            let mut status = SearchStatus { database: database.name.clone(), ..SearchStatus::default() };
+            let server = storage.search_index(database.id).server();
+            let mut status = SearchStatus { database: database.name.clone(), server, ..SearchStatus::default() };
             if let Some(view) = self.search_view(&storage, &database).await? {
                 status = read_status(&storage, &database, view, status).await?;
             }
@@ -191,13 +194,28 @@ impl Session {
         Ok(all)
     }
 
-    /// Returns a finding for each index that differed from its content database in the last comparison. An index that
-    /// cannot be read is rebuilt, and documents are found by name meanwhile.
-    pub(crate) async fn mended_indexes(&self) -> Vec<HealthFinding> {
+    /// Returns a finding for each index that differed from its content database in the last comparison, and for each on
+    /// a search server that cannot be read. Another one that cannot be read is rebuilt, and documents are found by name
+    /// meanwhile.
+    pub(crate) async fn search_findings(&self) -> Vec<HealthFinding> {
         let mut findings = Vec::new();
         let Ok(storage) = self.storage().await else { return findings };
         for database in storage.databases().unwrap_or_default() {
             let view = self.search_view(&storage, &database).await.ok().flatten();
+            if let Some(server) = storage.search_index(database.id).server().filter(|_| view.is_none()) {
+                let message = format!(
+                    "The search index of {} on the search server {server} cannot be used, so documents are found by \
+                     name only: check that the server runs and can be reached, its health and its disk, and the log.",
+                    database.name
+                );
+                findings.push(HealthFinding {
+                    rule: "search-server",
+                    severity: Severity::Warning,
+                    subject: HealthSubject::Database(database.name.clone()),
+                    message,
+                    message_key: ("search-server", vec![database.name.clone(), server]),
+                });
+            }
             let last = view.and_then(|view| view.checkpoint().sweep.last);
             let mended = last.map_or(0, |last| last.counts.differences());
             if mended > 0 {

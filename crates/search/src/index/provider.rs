@@ -44,7 +44,8 @@ impl SearchIndex {
         Ok(LocalIndex::open_existing(directory)?.map(|index| Self(IndexKind::Local(Arc::new(index)))))
     }
 
-    /// Opens the index of a name on a search server; without one, whatever index is in use there, now and later. Blocks.
+    /// Opens the index of a name on a search server; without one, whatever index is in use there, now and later.
+    /// Blocks.
     ///
     /// # Errors
     /// `Corrupt` if it is missing, damaged or of another version; `Unavailable` if the server does not answer.
@@ -71,7 +72,8 @@ impl SearchIndex {
         }))
     }
 
-    /// Returns the newest commit; that of a search server is at most 100 milliseconds old. Blocks, at most for a second.
+    /// Returns the newest commit; that of a search server is at most 100 milliseconds old. Blocks, at most for a
+    /// second.
     ///
     /// # Errors
     /// `Unavailable` if the search server does not answer; `Corrupt` if it has no such index.

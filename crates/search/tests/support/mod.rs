@@ -13,7 +13,7 @@ use search::index::{
 };
 
 /// Names the search server on which the same tests run as in a directory. Without it, they run in a directory.
-const SERVER: &str = "STRONGROOM_TEST_OPENSEARCH";
+const SERVER: &str = "RIG_OPENSEARCH";
 
 /// Where an index is.
 pub enum Home {

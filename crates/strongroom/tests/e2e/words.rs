@@ -273,7 +273,9 @@ async fn sites_that_record_reads_show_no_passages() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_or_damaged_index_is_rebuilt() {
-    let farm = Farm::on(Engine::Sqlite).await;
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    // Its index is in the data directory, also where others are on a search server.
+    farm.command_prefix = ["env", "-u", "STRONGROOM_SEARCH_SERVER"].map(str::to_owned).into();
     let mut server = farm.start();
     let token = farm.token();
     let mut admin = server.client(&token);

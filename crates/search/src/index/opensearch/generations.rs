@@ -43,6 +43,11 @@ impl SharedGenerations {
         Ok(known.and_then(|known| known.as_object()?.keys().next().cloned()))
     }
 
+    /// The server.
+    pub fn server(&self) -> &SearchServer {
+        &self.server
+    }
+
     /// Opens the index with a name; without one, whatever index is in use, now and later.
     pub(crate) fn open(&self, name: Option<&str>) -> Result<SharedIndex> {
         SharedIndex::open(&self.server, name.unwrap_or(&self.alias))

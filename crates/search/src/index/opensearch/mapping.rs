@@ -41,7 +41,10 @@ pub(super) fn index(aliases: &[String]) -> Value {
             format!("return query.boost * 2.2 * doc.freq / (doc.freq + 1.2 * (0.25 + 0.75 * doc.length / {usual}.0));");
         json!({"type": "scripted", "discount_overlaps": false, "script": {"source": source}})
     };
-    let words = |similarity: &str| json!({"type": "text", "analyzer": ANALYZER, "similarity": similarity, "position_increment_gap": 1});
+    let words = |similarity: &str| {
+        let (kind, gap) = ("text", 1);
+        json!({"type": kind, "analyzer": ANALYZER, "similarity": similarity, "position_increment_gap": gap})
+    };
     let found = json!({"type": "text", "analyzer": ANALYZER, "similarity": "boolean", "norms": false,
         "index_options": "positions", "position_increment_gap": 1});
     let ends = json!({"type": "text", "analyzer": ANALYZER, "similarity": "boolean", "norms": false,

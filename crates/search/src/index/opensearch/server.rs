@@ -101,8 +101,7 @@ impl SearchServer {
         body: Option<Value>,
         limit: Duration,
     ) -> Result<Option<Value>> {
-        let body = body.map_or(Body::None, Body::Json);
-        let answer = self.0.http.send(method, path, body, limit)?;
+        let answer = self.send(method, path, body.map_or(Body::None, Body::Json), limit)?;
         match answer.status {
             404 => self.read(&answer).map(|_| None),
             _ => self.accepted(&answer).map(Some),
@@ -114,7 +113,7 @@ impl SearchServer {
     /// # Errors
     /// Those of [`Self::ask`].
     pub(super) fn send_lines(&self, path: &str, lines: Bytes, limit: Duration) -> Result<Value> {
-        let answer = self.0.http.send(Method::POST, path, Body::Lines(lines), limit)?;
+        let answer = self.send(Method::POST, path, Body::Lines(lines), limit)?;
         self.accepted(&answer)
     }
 
@@ -123,8 +122,19 @@ impl SearchServer {
     /// # Errors
     /// Those of [`Self::ask`].
     pub(super) fn put_unless_changed(&self, path: &str, body: Value, limit: Duration) -> Result<Option<Value>> {
-        let answer = self.0.http.send(Method::PUT, path, Body::Json(body), limit)?;
+        let answer = self.send(Method::PUT, path, Body::Json(body), limit)?;
         if answer.status == 409 { Ok(None) } else { self.accepted(&answer).map(Some) }
+    }
+
+    fn send(&self, method: Method, path: &str, body: Body, limit: Duration) -> Result<Answer> {
+        let answer = self.0.http.send(method, path, body, limit);
+        let result = match &answer {
+            Ok(answer) if answer.status < 400 || answer.status == 404 => "answered",
+            Ok(_) => "refused",
+            Err(_) => "failed",
+        };
+        metrics::counter!("strongroom_search_server_requests_total", "result" => result).increment(1);
+        answer
     }
 
     fn accepted(&self, answer: &Answer) -> Result<Value> {

@@ -73,14 +73,15 @@ impl SharedWriter {
     /// `Unavailable` or `Corrupt` if the index cannot be written. Discard the writer after an error.
     pub(crate) fn replace(&mut self, node: Id, entries: &[Entry]) -> Result<()> {
         for face in Face::ALL {
-            let about = |kind: &str, epoch: i64| json!({kind: {"_id": identifier(node, face), "version": epoch, "version_type": "external_gte"}});
+            let (id, epoch) = (identifier(node, face), self.stored.epoch);
+            let about = |kind: &str| json!({kind: {"_id": id, "version": epoch, "version_type": "external_gte"}});
             match entries.iter().find(|entry| entry.face == face) {
                 Some(entry) => {
                     let spot = self.number(spot_of(entry));
                     let fields = self.documents.of(entry, spot)?;
-                    self.add(&[about("index", self.stored.epoch), fields]);
+                    self.add(&[about("index"), fields]);
                 }
-                None => self.add(&[about("delete", self.stored.epoch)]),
+                None => self.add(&[about("delete")]),
             }
         }
         if self.lines.len() >= BATCH { self.send() } else { Ok(()) }

@@ -253,7 +253,8 @@ async fn texts_of_encrypted_stores_are_not_indexed() {
     wait_for_results(&rig.admin, "plover", &["after.txt"]).await;
     assert_eq!(names(&rig.admin, "curlew").await, Vec::<String>::new());
     assert_eq!(names(&rig.admin, "sealed").await, ["sealed.txt"]);
-    for file in files_below(&rig.farm.data.join("search")) {
+    let place = rig.farm.data.join("search");
+    for file in place.exists().then(|| files_below(&place)).unwrap_or_default() {
         let bytes = std::fs::read(&file).unwrap();
         assert!(!bytes.windows(6).any(|window| window == b"curlew"), "{}", file.display());
     }

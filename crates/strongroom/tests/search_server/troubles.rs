@@ -31,7 +31,7 @@ async fn a_search_server_may_be_killed_in_the_middle_of_a_crawl() {
     let client = server.client(&farm.token());
     put(&client, "early.txt", "a heron in the reeds").await;
     wait_for_results(&client, "heron", &["early.txt"]).await;
-    for round in 0..3 {
+    for round in 0..2 {
         for number in 0..60 {
             put(&client, &format!("{round}-{number}.txt"), &format!("round{round} of egrets")).await;
             if number == 30 {
@@ -51,8 +51,8 @@ async fn a_search_server_may_be_killed_in_the_middle_of_a_crawl() {
     }
     wait_until_indexed(&client).await;
     let status = client.send(reqwest::Method::GET, "/api/v1/farm/search", Vec::new()).await.unwrap().json();
-    assert_eq!(status["items"][0]["entries"], 181, "{status}");
-    assert_eq!(search(&client, "egret").await["documents"], 180);
+    assert_eq!(status["items"][0]["entries"], 121, "{status}");
+    assert_eq!(search(&client, "egret").await["documents"], 120);
 }
 
 /// Answers every request with this text after a while.

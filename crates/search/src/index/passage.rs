@@ -100,7 +100,7 @@ impl<'a> PassageFinder<'a> {
                         wanted.push((hit.node, hit.version, face));
                     }
                 }
-                self.read = view.kept(&wanted, &self.clock)?.into_iter().collect();
+                self.read = view.kept(&wanted, &self.clock)?;
                 Ok(self.read.remove(&(node, face)).unwrap_or_default())
             }
             // The address is of another view.

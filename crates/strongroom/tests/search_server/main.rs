@@ -14,6 +14,7 @@ mod shared;
 #[path = "../e2e/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "these tests use a part of it")]
 mod support;
+mod tls;
 mod troubles;
 #[path = "../e2e/words.rs"]
 mod words;

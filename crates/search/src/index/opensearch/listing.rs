@@ -1,7 +1,7 @@
 //! What an index on the search server says of documents: entries for the comparison with their database, documents
 //! that cannot be read, and kept texts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,6 +18,9 @@ use crate::index::entry::{Face, Fault, FaultyDocument, IndexedEntry};
 const BATCH: usize = 10_000;
 /// Limit on the columns of one library that are looked at.
 const MAX_COLUMNS: usize = 10_000;
+
+/// Texts in their stored form, by document and face.
+pub(crate) type KeptTexts = HashMap<(Id, Face), Vec<u8>>;
 
 impl SharedView {
     /// See [`crate::index::View::entries_between`].
@@ -97,11 +100,11 @@ impl SharedView {
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub(crate) fn kept(&self, entries: &[(Id, Id, Face)], clock: &Clock) -> Result<Vec<((Id, Face), Vec<u8>)>> {
+    pub(crate) fn kept(&self, entries: &[(Id, Id, Face)], clock: &Clock) -> Result<KeptTexts> {
         let ids: Vec<String> = entries.iter().map(|(node, _, face)| identifier(*node, *face)).collect();
         let limit = clock.left();
         if ids.is_empty() || limit.is_zero() {
-            return Ok(Vec::new());
+            return Ok(KeptTexts::new());
         }
         let kept = |((node, version, face), found): (&(Id, Id, Face), Value)| {
             let is_same = found["version"].as_i64() == Some(version.get());

@@ -3,7 +3,7 @@
 //! A number never gets another meaning, because the server creates its document once and never changes it. The document
 //! is there before the first entry that uses the number.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper::Method;
@@ -18,23 +18,23 @@ const BATCH: usize = 10_000;
 
 /// The spots of one index, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Spots(Mutex<Vec<Spot>>);
+pub(super) struct Spots(RwLock<Vec<Spot>>);
 
 impl Spots {
     /// Returns the number of spots that are known.
     pub(super) fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Calls `take` with the number of each of the first `count` spots.
     pub(super) fn each(&self, count: usize, mut take: impl FnMut(u32, &Spot)) {
-        let spots = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let spots = self.0.read().unwrap_or_else(PoisonError::into_inner);
         (0..).zip(spots.iter().take(count)).for_each(|(number, spot)| take(number, spot));
     }
 
     /// Returns the spot with a number.
     pub(super) fn get(&self, number: usize) -> Option<Spot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(number).copied()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(number).copied()
     }
 
     /// Reads the spots that were added, at least up to `count`. Blocks.
@@ -58,7 +58,7 @@ impl Spots {
                     return Err(damaged(index));
                 }
                 // Another thread may have read it too.
-                let mut spots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut spots = self.0.write().unwrap_or_else(PoisonError::into_inner);
                 if spots.len() == next {
                     spots.push(spot);
                 }

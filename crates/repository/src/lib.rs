@@ -21,7 +21,7 @@ mod storage;
 mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
-pub use ::search::index::{HitOrder, Passage, Piece};
+pub use ::search::index::{HitOrder, Passage, Piece, SearchServer};
 pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
@@ -69,6 +69,7 @@ pub use locations::claim::restoration::{
 pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
 pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locations::search_directory::SearchDirectory;
+pub use locations::search_home::{Generation, SearchHome};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{

@@ -33,6 +33,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 pub struct SearchStatusJson {
     /// Name of the content database.
     database: String,
+    /// Address of the search server that has the index; null for an index in the data directory.
+    server: Option<String>,
     /// `current` (every change is in it), `behind`, `building`, or `unavailable` (documents are found by
     /// name only).
     state: &'static str,
@@ -78,6 +80,7 @@ impl From<SearchStatus> for SearchStatusJson {
         Self {
             state,
             database: status.database,
+            server: status.server,
             entries: status.entries,
             documents_read: status.building.map(|(read, _)| read),
             documents: status.building.map(|(_, all)| all),

@@ -81,6 +81,14 @@ pub struct Settings {
     pub configuration_database: Option<String>,
     /// Location of the content database `main` of a new farm: a path or a PostgreSQL URL.
     pub database: Option<String>,
+    /// URL of an OpenSearch server that has the search indexes for all servers of the farm.
+    pub search_server: Option<String>,
+    /// File with the password for it.
+    pub search_server_password_file: Option<PathBuf>,
+    /// PEM file with certificate authorities that are trusted for it.
+    pub search_server_certificates: Option<PathBuf>,
+    /// Beginning of the names of the farm's indexes on it.
+    pub search_index_prefix: Option<String>,
     /// Days that deleted items stay in the recycle bins.
     pub recycle_days: Option<u32>,
     /// Log format: `text` or `json`.
@@ -101,7 +109,7 @@ pub struct Settings {
     pub least_body_rate: Option<u64>,
 }
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 25] = [
     "data",
     "listen",
     "tls_certificate",
@@ -114,6 +122,10 @@ const KEYS: [&str; 21] = [
     "converter",
     "configuration_database",
     "database",
+    "search_server",
+    "search_server_password_file",
+    "search_server_certificates",
+    "search_index_prefix",
     "recycle_days",
     "log_format",
     "metrics_token",

@@ -165,7 +165,7 @@ impl Follower {
     }
 
     /// Returns the number of documents whose texts are still to be read, because a store or a child process did not
-    /// answer in time, or text in pictures is to be recognised. There are more if it is 100,000.
+    /// answer in time, or text in pictures is to be recognised. There may be more from 10,000 on.
     pub(crate) fn waiting(&self) -> usize {
         self.slow.waiting() + usize::from(self.checkpoint.retry.is_some())
     }

@@ -1,12 +1,11 @@
 //! Opens the index of a content database, and begins a new one where it cannot be used.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use database::content::{event, feed};
 use database::{Engine, Reader};
 use model::{Error, ErrorKind, Id, Result};
-use repository::{SearchDirectory, SearchSettings, StorageDatabase};
+use repository::{Generation, SearchHome, SearchSettings, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
@@ -19,20 +18,20 @@ const OVERTAKEN: i64 = 10_000;
 /// # Errors
 /// `Unavailable` if the directory or the database cannot be read or written.
 pub(super) async fn open_current(
-    directory: SearchDirectory,
+    home: SearchHome,
     database: &StorageDatabase,
     settings: &SearchSettings,
     suspect: bool,
 ) -> Result<OpenIndex> {
-    let opening = directory.clone();
+    let opening = home.clone();
     let current = blocking(move || {
-        let Some(path) = opening.current()? else { return Ok(None) };
-        match open(&path, suspect) {
+        let Some(generation) = opening.current()? else { return Ok(None) };
+        match open(&opening, &generation, suspect) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 tracing::warn!(error = error.report(), "a search index cannot be used and is rebuilt");
                 Ok(None)
             }
-            opened => opened.map(|index| Some(OpenIndex { path, index })),
+            opened => opened.map(|index| Some(OpenIndex { generation, index })),
         }
     })
     .await?;
@@ -46,9 +45,9 @@ pub(super) async fn open_current(
         );
     }
     blocking(move || {
-        let path = directory.begin()?;
-        let index = open(&path, false)?;
-        Ok(OpenIndex { path, index })
+        let generation = home.begin()?;
+        let index = open(&home, &generation, false)?;
+        Ok(OpenIndex { generation, index })
     })
     .await
 }
@@ -58,13 +57,13 @@ pub(super) async fn open_current(
 /// # Errors
 /// `Unavailable` if the directory or the database cannot be read or written.
 pub(crate) async fn open_building(
-    directory: SearchDirectory,
+    home: SearchHome,
     database: &StorageDatabase,
     settings: &SearchSettings,
     job: Id,
 ) -> Result<Arc<SearchIndex>> {
-    let opening = directory.clone();
-    let opened = blocking(move || open(&opening.create_building(job)?, false)).await;
+    let opening = home.clone();
+    let opened = blocking(move || open(&opening, &opening.create_building(job)?, false)).await;
     let is_final = match &opened {
         Ok(index) => is_usable(database, settings, index).await?,
         Err(error) => error.kind() != ErrorKind::Corrupt,
@@ -74,20 +73,20 @@ pub(crate) async fn open_building(
     }
     drop(opened);
     blocking(move || {
-        directory.discard(job)?;
-        open(&directory.create_building(job)?, false)
+        home.discard(job)?;
+        open(&home, &home.create_building(job)?, false)
     })
     .await
 }
 
-/// An index that is open, and its directory.
+/// An index that is open, and which it is.
 pub(super) struct OpenIndex {
-    pub(super) path: PathBuf,
+    pub(super) generation: Generation,
     pub(super) index: Arc<SearchIndex>,
 }
 
-fn open(path: &Path, suspect: bool) -> Result<Arc<SearchIndex>> {
-    let index = SearchIndex::open(path)?;
+fn open(home: &SearchHome, generation: &Generation, suspect: bool) -> Result<Arc<SearchIndex>> {
+    let index = home.open(generation)?;
     if suspect {
         index.verify()?;
     }
@@ -96,7 +95,11 @@ fn open(path: &Path, suspect: bool) -> Result<Arc<SearchIndex>> {
 
 /// Returns whether the content database contains the newest event that an index has followed, and the index contains
 /// no text that it must not contain.
-async fn is_usable(database: &StorageDatabase, settings: &SearchSettings, index: &SearchIndex) -> Result<bool> {
+pub(super) async fn is_usable(
+    database: &StorageDatabase,
+    settings: &SearchSettings,
+    index: &SearchIndex,
+) -> Result<bool> {
     let (view, database) = (index.view(), &database.database);
     let checkpoint = view.checkpoint();
     if checkpoint.has_encrypted_texts && !settings.index_encrypted_texts {

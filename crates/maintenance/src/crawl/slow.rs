@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use database::content::node::NodeRow;
 use model::{Code, Error, ErrorKind, Id, Result};
-use search::index::{Fault, View};
+use search::index::{Fault, View, WantedFaults};
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
 use super::text::{TextReader, Turn};
 
-/// Limit on the documents that are remembered. The index knows the others.
-const MAX_REMEMBERED: usize = 100_000;
+/// Limit on the documents that are remembered: as many as an index returns at once. It knows the others.
+const MAX_REMEMBERED: usize = 10_000;
 /// Pause after a store or a child process did not answer, and minimum interval between two rounds with such failures.
 const PAUSE: Duration = Duration::from_secs(1);
 const ROUND: Duration = Duration::from_secs(30);
@@ -50,7 +50,7 @@ pub(super) struct SlowReading {
 /// # Errors
 /// `Corrupt` or `Unavailable` if the index cannot be read.
 pub(super) fn retried_documents(view: &View, before: (Id, Id), limit: usize) -> Result<(Vec<Id>, Option<(Id, Id)>)> {
-    let faults = view.faults(Some(before), limit, |code| NEED_PROGRAMS.iter().any(|need| need.as_str() == code))?;
+    let faults = view.faults(Some(before), limit, WantedFaults::Codes(&NEED_PROGRAMS.map(Code::as_str)))?;
     let last = faults.last().map(|fault| (fault.node, fault.version));
     let mut documents: Vec<Id> = faults.into_iter().map(|fault| fault.node).collect();
     documents.dedup();
@@ -133,7 +133,7 @@ impl SlowReading {
 impl Round {
     /// Returns the documents with an error code, and whether there may be more.
     fn of(view: &View, code: &str) -> Result<(Self, bool)> {
-        let faults = view.faults(None, MAX_REMEMBERED, |found| found == code)?;
+        let faults = view.faults(None, MAX_REMEMBERED, WantedFaults::Codes(&[code]))?;
         let has_more = faults.len() == MAX_REMEMBERED;
         let documents = faults.into_iter().map(|fault| fault.node.get()).collect();
         Ok((Self { documents, ..Self::default() }, has_more))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::feed;
 use model::{Error, ErrorKind, Id, JobPhase, counted, readable_size};
-use repository::{CrawlWork, SearchDirectory, Storage, StorageDatabase};
+use repository::{CrawlWork, SearchHome, Storage, StorageDatabase};
 use search::index::WalkCounts;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,9 @@ pub(super) async fn run(job: &RunningJob, work: &CrawlWork) -> JobResult<String>
 }
 
 /// Refuses to go on when the disk of the indexes is nearly full: databases may be on it.
-fn require_room(storage: &Storage, directory: &SearchDirectory) -> JobResult<()> {
+fn require_room(storage: &Storage, home: &SearchHome) -> JobResult<()> {
+    // A search server refuses entries when its own disk is nearly full.
+    let SearchHome::Directory(directory) = home else { return Ok(()) };
     let data = storage.directory();
     let free = blobs::free_bytes(if directory.path().exists() { directory.path() } else { &data })?;
     if free >= LEAST_FREE {
@@ -115,10 +117,10 @@ async fn build(
     cursor: &Cursor,
 ) -> JobResult<WalkCounts> {
     let storage = job.storage().refreshed().await?;
-    let directory = storage.search_index(database.id);
-    require_room(&storage, &directory)?;
+    let home = storage.search_index(database.id);
+    require_room(&storage, &home)?;
     let settings = storage.search_settings().await?;
-    let index = open_building(directory.clone(), database, &settings, job.id).await?;
+    let index = open_building(home.clone(), database, &settings, job.id).await?;
     let programs = storage.programs()?;
     let mut follower = Follower::open(&programs, storage.clone(), database.clone(), index, work.rate).await?;
     let rest = match follower.walked_to() {
@@ -130,11 +132,11 @@ async fn build(
         progress.items += size.documents.saturating_sub(rest.documents);
         progress.bytes += size.bytes.saturating_sub(rest.bytes);
     });
-    let read = read_all(job, &mut follower, cursor, &directory).await;
+    let read = read_all(job, &mut follower, cursor, &home).await;
     let (counts, has_encrypted_texts) = (follower.walk_counts(), follower.has_encrypted_texts());
     // After an error, another attempt goes on from the last commit. Another commit would hide entries that were lost.
     let closed = follower.close(matches!(read, Ok(()) | Err(Halt::Stopped))).await;
-    let (discarding, id) = (directory.clone(), job.id);
+    let (discarding, id) = (home.clone(), job.id);
     let discard = || blocking(move || discarding.discard(id));
     if matches!(&read, Err(Halt::Fault(error)) if error.kind() == ErrorKind::Corrupt) {
         discard().await?;
@@ -147,24 +149,19 @@ async fn build(
         let message = "texts from stores that encrypt are not to be indexed any more: all documents are read again";
         return Err(Halt::Fault(Error::unavailable(message)));
     }
-    blocking(move || directory.publish(id)).await?;
+    blocking(move || home.publish(id)).await?;
     Ok(counts)
 }
 
 /// Reads all documents. Waits for stores and child processes that do not answer in time, up to a limit.
-async fn read_all(
-    job: &RunningJob,
-    follower: &mut Follower,
-    cursor: &Cursor,
-    directory: &SearchDirectory,
-) -> JobResult<()> {
+async fn read_all(job: &RunningJob, follower: &mut Follower, cursor: &Cursor, home: &SearchHome) -> JobResult<()> {
     let mut before = Walked::default();
     let (mut looked, mut least_waiting, mut waiting_since) = (Instant::now(), usize::MAX, Instant::now());
     while !follower.is_complete() || follower.waiting() > 0 {
         job.check_stop()?;
         if looked.elapsed() >= ROOM {
             looked = Instant::now();
-            require_room(job.storage(), directory)?;
+            require_room(job.storage(), home)?;
         }
         if !follower.is_complete() || follower.waiting() < least_waiting {
             (least_waiting, waiting_since) = (follower.waiting(), Instant::now());

@@ -92,7 +92,7 @@ impl fmt::Display for HealthSubject {
 }
 
 /// Names of all rules, as metrics and programs use them.
-pub const HEALTH_RULES: [&str; 17] = [
+pub const HEALTH_RULES: [&str; 18] = [
     "addresses-shared",
     "backup-overdue",
     "blobs-damaged",
@@ -107,6 +107,7 @@ pub const HEALTH_RULES: [&str; 17] = [
     "retention-mismatch",
     "sandbox-open",
     "search-mended",
+    "search-server",
     "store-away",
     "store-full",
     "store-taken-over",
@@ -128,7 +129,7 @@ impl Session {
         self.look_at_addresses(&mut findings).await?;
         self.look_at_clock(&mut findings).await?;
         self.look_at_sandbox(&mut findings).await;
-        findings.extend(self.mended_indexes().await);
+        findings.extend(self.search_findings().await);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
         Ok(findings)
     }

@@ -5,3 +5,4 @@ pub(crate) mod data_directory;
 pub(crate) mod markers;
 mod nesting;
 pub(crate) mod search_directory;
+pub(crate) mod search_home;

@@ -96,6 +96,13 @@ impl SearchDirectory {
         self.names()?.iter().filter(is_old).try_for_each(|name| remove(&self.path.join(name)))
     }
 
+    /// Returns the size of the files of the generation in use in bytes, as far as they can be read.
+    pub fn size(&self) -> u64 {
+        let files = |path: PathBuf| path.read_dir().into_iter().flatten().flatten();
+        let Ok(Some(path)) = self.current() else { return 0 };
+        files(path).filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+    }
+
     fn building(&self, job: Id) -> PathBuf {
         self.path.join(format!("{BUILDING}{job}"))
     }

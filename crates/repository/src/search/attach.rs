@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
-use model::{Error, ErrorKind, Id, Result};
-use search::index::SearchIndex;
+use model::{Error, Id, Result};
+use search::index::{SearchIndex, SearchServer};
 
 use crate::{Repository, Session, Storage};
 
 impl Repository {
+    /// Has the search indexes on a search server, which all servers of the farm share, and not in the data directory.
+    /// Only the first call has an effect.
+    pub fn share_search_indexes(&self, server: SearchServer) {
+        self.inner.search.server.get_or_init(|| server);
+    }
+
     /// Sets the index that searches use for a content database; `None` removes it.
     pub fn use_search_index(&self, database: Id, index: Option<Arc<SearchIndex>>) {
         self.inner.search.set(database, index);
@@ -16,7 +22,7 @@ impl Repository {
 }
 
 impl Session {
-    /// Opens the search indexes of this data directory as they are now, for searches of a process that does not serve.
+    /// Opens the search indexes as they are now, for searches of a process that does not serve.
     /// They are only read, also while a server writes them. Texts of a database without a usable index are not
     /// searched.
     ///
@@ -35,14 +41,8 @@ impl Session {
 
 /// Opens the index of a content database that is in use; `None` if there is none that can be used.
 pub(super) async fn open_for_reading(storage: &Storage, database: Id) -> Result<Option<SearchIndex>> {
-    let directory = storage.search_index(database);
-    let opened = tokio::task::spawn_blocking(move || {
-        let Some(path) = directory.current()? else { return Ok(None) };
-        SearchIndex::open_existing(&path)
-    });
+    let home = storage.search_index(database);
+    let opened = tokio::task::spawn_blocking(move || home.open_for_reading());
     let ended = |error| Error::unavailable("reading a search index ended early").with_source(error);
-    match opened.await.map_err(ended)? {
-        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
-        opened => opened,
-    }
+    opened.await.map_err(ended)?
 }

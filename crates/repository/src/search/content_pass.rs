@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::{followed, node};
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Clock, Facets, Hit, PassageFinder, TopHits, TopRequest, View, name_print};
+use search::index::{Clock, Facets, Hit, PassageFinder, SearchIndex, TopHits, TopRequest, View, name_print};
 use search::query::SearchQuery;
 
 use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
-use super::request::FoundItem;
+use super::request::{FoundItem, TextSearch};
 use super::tail::Tail;
 use super::trim::{Trim, WithValues};
 use crate::Session;
@@ -25,7 +25,7 @@ pub(super) struct ContentPass {
     pub(super) eyes: CallerView,
     pub(super) content: Arc<ContentDatabase>,
     /// The index; `None` if there is none that can be used.
-    pub(super) view: Option<Arc<View>>,
+    pub(super) index: Option<Arc<SearchIndex>>,
     pub(super) asked: Arc<Asked>,
     /// Time limit for walking through rows.
     pub(super) end: Instant,
@@ -74,6 +74,8 @@ pub(super) struct TextHit {
 /// Result of a search in one content database.
 pub(super) struct ContentHits {
     pub(super) named: NamedItems,
+    /// How far the index has come.
+    pub(super) state: TextSearch,
     /// `None` if texts were not looked for, or there is no index.
     pub(super) texts: Option<Result<TextHits>>,
 }
@@ -84,7 +86,14 @@ impl ContentPass {
     /// # Errors
     /// Those of the database. Errors of the index are in the answer.
     pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<ContentHits> {
-        let (view, asked) = (self.view.take(), self.asked.clone());
+        let asked = self.asked.clone();
+        // Before the rows are read, so that no change is in neither.
+        let view = self.view();
+        let state = match &view {
+            None => TextSearch::Unavailable,
+            Some(view) if view.checkpoint().walk.is_some() => TextSearch::Incomplete,
+            Some(_) => TextSearch::Complete,
+        };
         let mut trim = view.as_ref().map(|view| self.trim(reader, view)).transpose()?;
         let mut named = NamedItems::default();
         if let Some(query) = &asked.names {
@@ -98,7 +107,22 @@ impl ContentPass {
         if let Some(trim) = trim {
             self.session.repository.inner.search.keep_places(self.content.row.id, trim.places);
         }
-        Ok(ContentHits { named, texts })
+        Ok(ContentHits { named, state, texts })
+    }
+
+    /// Returns the newest view of the index; `None` if there is none that can be used.
+    fn view(&self) -> Option<Arc<View>> {
+        match self.index.as_ref()?.newest() {
+            Ok(view) => Some(view),
+            Err(error) => {
+                tracing::warn!(
+                    database = self.content.row.name,
+                    error = error.report(),
+                    "documents are found by their names only, because the search index cannot be read"
+                );
+                None
+            }
+        }
     }
 
     fn texts(
@@ -136,11 +160,12 @@ impl ContentPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let clock = Clock::new(Instant::now() + LONGEST);
+        let clock = Clock::new(Instant::now() + view.time_limit(LONGEST));
         let mut passages = match PassageFinder::new(view, &query, self.asked.tolerance, clock) {
             Ok(passages) => passages,
             Err(error) => return Ok(Err(error)),
         };
+        passages.expect(&hits);
         let mut found = Vec::with_capacity(hits.len());
         let mut was_in_time = true;
         for hit in hits {
@@ -207,7 +232,7 @@ impl ContentPass {
             order: words.order,
             counts_facets: words.counts_facets,
             now: Timestamp::now(),
-            clock: Clock::new(Instant::now() + LONGEST),
+            clock: Clock::new(Instant::now() + view.time_limit(LONGEST)),
         };
         view.top(&request, &WithValues(trim))
     }

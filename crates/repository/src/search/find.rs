@@ -178,19 +178,11 @@ impl Session {
         let mut all = AllHits { named: NamedItems::default(), texts };
         let is_asked = |content: &&Arc<ContentDatabase>| asked.database.is_none_or(|id| content.row.id == id);
         for content in registry.databases.iter().filter(is_asked) {
-            let view = self.repository.inner.search.of(content.row.id).map(|index| index.view());
-            if asked.words.is_some() {
-                found.texts = found.texts.max(match &view {
-                    None => TextSearch::Unavailable,
-                    Some(view) if view.checkpoint().walk.is_some() => TextSearch::Incomplete,
-                    Some(_) => TextSearch::Complete,
-                });
-            }
             let pass = ContentPass {
                 session: self.clone(),
                 eyes: CallerView::of(self, &registry, content),
                 content: content.clone(),
-                view,
+                index: self.repository.inner.search.of(content.row.id),
                 asked: asked.clone(),
                 end,
             };
@@ -203,6 +195,9 @@ impl Session {
                 }
             };
             all.named.add(hits.named);
+            if asked.words.is_some() {
+                found.texts = found.texts.max(hits.state);
+            }
             match hits.texts {
                 Some(Ok(texts)) => {
                     if !texts.whole {

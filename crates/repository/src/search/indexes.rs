@@ -1,10 +1,10 @@
 //! The open search indexes of this process.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use model::Id;
-use search::index::SearchIndex;
+use search::index::{SearchIndex, SearchServer};
 
 use super::places::Places;
 use super::visible_scopes::ScopesCache;
@@ -14,6 +14,8 @@ use super::visible_scopes::ScopesCache;
 pub(crate) struct SearchIndexes {
     open: RwLock<HashMap<Id, Arc<SearchIndex>>>,
     places: Mutex<HashMap<Id, Arc<Places>>>,
+    /// The search server that has the indexes; without one, they are in the data directory.
+    pub(crate) server: OnceLock<SearchServer>,
     /// The scopes that callers may view.
     pub(super) scopes: ScopesCache,
 }

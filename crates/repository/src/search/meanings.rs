@@ -91,7 +91,7 @@ impl Meanings {
     pub(super) fn limit(&mut self, query: &mut SearchQuery, item: &Item) {
         let id = item.id;
         let filter = if item.kind == NodeKind::Document {
-            Filter::Within(Within(Arc::new(move |position| position.node == id)))
+            Filter::Documents(Arc::new(HashSet::from([id])))
         } else {
             // No name in a query has an empty range.
             let reference = Reference { kind: ReferenceKind::Container, name: id.to_string(), range: 0..0 };
@@ -151,10 +151,7 @@ impl Meanings {
         query.replace_filters(|filter| match filter {
             Filter::Column(condition) => Some(Filter::Values(self.values(condition, trim, database))),
             Filter::Status(Status::Mine) => Some(Filter::Author(vec![trim.principal.id])),
-            Filter::Status(Status::Followed) => {
-                let followed = followed.clone();
-                Some(Filter::Within(Within(Arc::new(move |position| followed.contains(&position.node)))))
-            }
+            Filter::Status(Status::Followed) => Some(Filter::Documents(followed.clone())),
             Filter::Status(Status::CheckedOut) => {
                 let tail = trim.tail.clone();
                 Some(Filter::CheckedOut(CheckOuts(Arc::new(move |node| tail.is_checked_out(node)))))

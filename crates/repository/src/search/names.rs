@@ -162,7 +162,7 @@ impl NamePass<'_> {
                 parts: &self.query.words,
                 beginning: &self.query.phrase,
                 limit: self.limit + 1,
-                clock: Clock::new(Instant::now() + LONGEST),
+                clock: Clock::new(Instant::now() + view.time_limit(LONGEST)),
             };
             match (first.take(), view.named(&request, trim)) {
                 // The first result stays if it is complete and the second is not.

@@ -62,7 +62,11 @@ impl Session {
         };
         // The index is read by a thread for long reads, whose number is limited. The text of a version never changes.
         let look = move |_: &mut Reader<'_>| {
-            let (view, clock) = (index.view(), Clock::new(Instant::now() + LONGEST));
+            let view = match index.newest() {
+                Ok(view) => view,
+                Err(error) => return Ok(Err(error)),
+            };
+            let clock = Clock::new(Instant::now() + view.time_limit(LONGEST));
             // Its text could not be read yet.
             match view.waits_for_text_of(node, version) {
                 Ok(false) => {}

@@ -69,7 +69,15 @@ impl Places {
             let kept = self.collections.get(&id).filter(|kept| kept.tree_version == tree_version);
             let current = match kept.cloned() {
                 Some(kept) => kept,
-                None => Arc::new(CollectionPlaces { tree_version, places: read(reader, id)? }),
+                None => {
+                    let mut places = read(reader, id)?;
+                    // Entries may name places that are gone, which need not be looked up again.
+                    let gone = self.collections.get(&id).into_iter().flat_map(|before| &before.places);
+                    for (place, _) in gone.filter(|(_, known)| known.scope.is_none()) {
+                        places.entry(*place).or_insert(Place::NOWHERE);
+                    }
+                    Arc::new(CollectionPlaces { tree_version, places })
+                }
             };
             collections.insert(id, current);
         }

@@ -1,20 +1,18 @@
 //! The state of the search indexes, for administrators.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
-use model::{Id, Result, Timestamp, counted};
-use search::index::{Fault, View};
+use model::{Error, Id, Result, Timestamp, counted};
+use search::index::{Fault, View, WantedFaults};
 use search::programs::ProgramStatus;
 
 use super::attach::open_for_reading;
 use crate::farm::health::{HealthFinding, HealthSubject, Severity};
-use crate::locations::search_directory::SearchDirectory;
 use crate::{Session, Storage, StorageDatabase};
 
 /// Age from which a change that is not in the index counts. Events that change no entry are noted every five seconds.
@@ -25,6 +23,8 @@ const RECENT: Duration = Duration::from_secs(10);
 pub struct SearchStatus {
     /// Name of the content database.
     pub database: String,
+    /// Address of the search server that has the index; `None` for an index in the data directory.
+    pub server: Option<String>,
     /// False if there is no index that can be used. Documents are then found by name only.
     pub is_available: bool,
     /// Documents read so far and all documents, while there is no complete index.
@@ -131,7 +131,8 @@ impl Session {
         let storage = self.storage().await?;
         let mut all = Vec::new();
         for database in storage.databases()? {
-            let mut status = SearchStatus { database: database.name.clone(), ..SearchStatus::default() };
+            let server = storage.search_index(database.id).server();
+            let mut status = SearchStatus { database: database.name.clone(), server, ..SearchStatus::default() };
             if let Some(view) = self.search_view(&storage, &database).await? {
                 status = read_status(&storage, &database, view, status).await?;
             }
@@ -167,7 +168,7 @@ impl Session {
         for database in storage.databases()? {
             let Some(view) = self.search_view(&storage, &database).await? else { continue };
             let read = move |reader: &mut Reader<'_>| {
-                let faults = match view.faults(before, limit, |code| !Fault::is_waiting(code)) {
+                let faults = match view.faults(before, limit, WantedFaults::Final) {
                     Ok(faults) => faults,
                     Err(error) => return Ok(Err(error)),
                 };
@@ -194,13 +195,28 @@ impl Session {
         Ok(all)
     }
 
-    /// Returns a finding for each index that differed from its content database in the last comparison. An index that
-    /// cannot be read is rebuilt, and documents are found by name meanwhile.
-    pub(crate) async fn mended_indexes(&self) -> Vec<HealthFinding> {
+    /// Returns a finding for each index that differed from its content database in the last comparison, and for each on
+    /// a search server that cannot be read. Another one that cannot be read is rebuilt, and documents are found by name
+    /// meanwhile.
+    pub(crate) async fn search_findings(&self) -> Vec<HealthFinding> {
         let mut findings = Vec::new();
         let Ok(storage) = self.storage().await else { return findings };
         for database in storage.databases().unwrap_or_default() {
             let view = self.search_view(&storage, &database).await.ok().flatten();
+            if let Some(server) = storage.search_index(database.id).server().filter(|_| view.is_none()) {
+                let message = format!(
+                    "The search index of {} on the search server {server} cannot be used, so documents are found by \
+                     name only: check that the server runs and can be reached, its health and its disk, and the log.",
+                    database.name
+                );
+                findings.push(HealthFinding {
+                    rule: "search-server",
+                    severity: Severity::Warning,
+                    subject: HealthSubject::Database(database.name.clone()),
+                    message,
+                    message_key: ("search-server", vec![database.name.clone(), server]),
+                });
+            }
             let last = view.and_then(|view| view.checkpoint().sweep.last);
             let mended = last.map_or(0, |last| last.counts.differences());
             if mended > 0 {
@@ -227,7 +243,15 @@ impl Session {
     /// in this process, it is opened for reading.
     async fn search_view(&self, storage: &Storage, database: &StorageDatabase) -> Result<Option<Arc<View>>> {
         if let Some(index) = self.repository.inner.search.of(database.id) {
-            return Ok(Some(index.view()));
+            let newest = tokio::task::spawn_blocking(move || index.newest());
+            let ended = |error| Error::unavailable("reading a search index ended early").with_source(error);
+            return match newest.await.map_err(ended)? {
+                Ok(view) => Ok(Some(view)),
+                Err(error) => {
+                    tracing::warn!(error = error.report(), "the state of a search index cannot be read");
+                    Ok(None)
+                }
+            };
         }
         if self.repository.inner.serving {
             return Ok(None);
@@ -242,7 +266,7 @@ async fn read_status(
     view: Arc<View>,
     status: SearchStatus,
 ) -> Result<SearchStatus> {
-    let directory = storage.search_index(database.id);
+    let home = storage.search_index(database.id);
     let read = move |reader: &mut Reader<'_>| {
         let checkpoint = view.checkpoint();
         let building = match checkpoint.walk {
@@ -258,17 +282,17 @@ async fn read_status(
             Some(_) => model::unsigned(event::last(reader)? - checkpoint.sequence),
             None => 0,
         };
-        let mut faults = match view.fault_counts() {
-            Ok(faults) => faults,
+        let (mut faults, entries) = match view.fault_counts().and_then(|faults| Ok((faults, view.entries()?))) {
+            Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
         let waiting = faults.remove(Fault::WAITS_FOR_TEXT).unwrap_or_default();
         let awaiting_recognition = faults.remove(Fault::WAITS_FOR_RECOGNITION).unwrap_or_default();
         Ok(Ok(SearchStatus {
             is_available: true,
-            size: size_of(&directory),
+            size: home.size(),
             building,
-            entries: view.len(),
+            entries,
             faults,
             waiting,
             awaiting_recognition,
@@ -283,11 +307,4 @@ async fn read_status(
         }))
     };
     database.database.read_long(read).await?
-}
-
-/// Returns the size of the files of the generation in use, as far as they can be read.
-fn size_of(directory: &SearchDirectory) -> u64 {
-    let files = |path: PathBuf| path.read_dir().into_iter().flatten().flatten();
-    let Ok(Some(path)) = directory.current() else { return 0 };
-    files(path).filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }

@@ -32,7 +32,7 @@ pub(super) enum Standing {
 #[derive(Default)]
 pub(super) struct Tail {
     /// By identifier; `None` for those that are gone.
-    documents: FxHashMap<Id, Option<ChangedDocument>>,
+    documents: FxHashMap<Id, Option<TailDocument>>,
     /// Documents whose values in columns changed.
     other_values: HashSet<Id>,
     /// True if there are more changes than were read.
@@ -42,16 +42,19 @@ pub(super) struct Tail {
 }
 
 /// A document as it is now.
-pub(super) struct ChangedDocument {
-    place: Id,
-    name_print: u64,
+pub(super) struct TailDocument {
+    pub(super) collection: Id,
+    pub(super) place: Id,
+    /// Its creator.
+    pub(super) author: Id,
+    pub(super) name_print: u64,
     /// Its name, folded.
     pub(super) folded: String,
     /// Time of its last change.
     pub(super) modified: Timestamp,
     is_checked_out: bool,
     /// The versions that callers see.
-    faces: Vec<IndexedFace>,
+    pub(super) faces: Vec<IndexedFace>,
 }
 
 impl Tail {
@@ -79,9 +82,11 @@ impl Tail {
         }
         let changed: Vec<Id> = changed.into_iter().collect();
         let (rows, own) = (feed::reachable(reader, &changed)?, feed::own_scopes(reader, &changed)?);
-        let mut documents: FxHashMap<Id, Option<ChangedDocument>> = changed.into_iter().map(|id| (id, None)).collect();
+        let mut documents: FxHashMap<Id, Option<TailDocument>> = changed.into_iter().map(|id| (id, None)).collect();
         for row in rows {
-            let document = ChangedDocument {
+            let document = TailDocument {
+                collection: row.collection_id,
+                author: row.created_by,
                 place: if own.contains(&row.id) { row.id } else { row.parent_id },
                 name_print: name_print(&row.name),
                 is_checked_out: row.holder_id.is_some(),
@@ -128,8 +133,13 @@ impl Tail {
     }
 
     /// Iterates over the documents that changed and still exist.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (Id, &ChangedDocument)> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = (Id, &TailDocument)> {
         self.documents.iter().filter_map(|(id, changed)| Some((*id, changed.as_ref()?)))
+    }
+
+    /// Iterates over the documents that changed; `None` for those that are gone.
+    pub(super) fn all_documents(&self) -> impl Iterator<Item = (Id, Option<&TailDocument>)> {
+        self.documents.iter().map(|(id, changed)| (*id, changed.as_ref()))
     }
 
     /// Returns the place of a document now, if it changed.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Reader;
 use model::{Id, Principal, Result, Right};
-use search::index::{Admission, Candidate, Face};
+use search::index::{Admission, Audience, Candidate, ChangedDocument, Face, Spot, ValidEntry};
 
 use super::places::{Places, UnknownPlace};
-use super::tail::{Standing, Tail};
+use super::tail::{Standing, Tail, TailDocument};
 use super::visible_scopes::{VisibleScopes, sees_drafts};
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
@@ -84,6 +84,20 @@ impl Admission for WithValues<'_> {
     fn place(&self, entry: &Candidate<'_>) -> Id {
         self.0.place(entry)
     }
+
+    fn caller(&self) -> Id {
+        self.0.caller()
+    }
+
+    fn audience(&self, spot: &Spot) -> Audience {
+        let Spot { collection, place, library } = *spot;
+        let is_there = || self.0.places.upward(collection, place).any(|above| above == library);
+        if library.is_none() || is_there() { self.0.audience(spot) } else { Audience::None }
+    }
+
+    fn changed(&self) -> Vec<ChangedDocument> {
+        self.0.changed_with(|collection, place| self.0.places.upward(collection, place).chain([Id::NONE]).collect())
+    }
 }
 
 /// The answer for documents in one place.
@@ -150,6 +164,45 @@ impl Trim {
     }
 }
 
+impl Trim {
+    /// Returns whether the caller may find an entry in a place of this decision.
+    fn shows(&self, decision: Decision, face: Option<Face>, author: Id, holder: Id) -> bool {
+        let caller = self.principal.id;
+        let sees_drafts = || decision == Decision::Drafts || author == caller;
+        decision != Decision::Hidden
+            && match face {
+                Some(Face::All) => holder != caller,
+                Some(Face::Published) => holder != caller && !sees_drafts(),
+                Some(Face::Draft) => holder != caller && sees_drafts(),
+                Some(Face::WorkingCopy) => holder == caller,
+                None => false,
+            }
+    }
+
+    /// Returns the documents that changed. `libraries` returns those whose values may have been indexed for a document
+    /// in a place.
+    fn changed_with(&self, libraries: impl Fn(Id, Id) -> HashSet<Id>) -> Vec<ChangedDocument> {
+        let entries = |document: &TailDocument| {
+            let (collection, place) = (document.collection, document.place);
+            let decision = self.decide(collection, place);
+            let (libraries, name_print) = (libraries(collection, place), document.name_print);
+            let valid = document.faces.iter().map(|face| ValidEntry {
+                version: face.version,
+                face: face.face,
+                holder: face.holder,
+                name_print,
+                collection,
+                place,
+                is_admitted: self.shows(decision, Some(face.face), document.author, face.holder),
+                libraries: libraries.clone(),
+            });
+            valid.collect()
+        };
+        let changed = self.tail.all_documents();
+        changed.map(|(node, now)| ChangedDocument { node, entries: now.map(entries).unwrap_or_default() }).collect()
+    }
+}
+
 impl Admission for Trim {
     fn admit(&self, entry: &Candidate<'_>) -> bool {
         let decision = match self.tail.standing(entry) {
@@ -160,15 +213,7 @@ impl Admission for Trim {
         if decision == Decision::Hidden || entry.is_plain() {
             return decision != Decision::Hidden;
         }
-        let (caller, holder) = (self.principal.id, entry.holder());
-        let sees_drafts = || decision == Decision::Drafts || entry.author() == caller;
-        match entry.face() {
-            Some(Face::All) => holder != caller,
-            Some(Face::Published) => holder != caller && !sees_drafts(),
-            Some(Face::Draft) => holder != caller && sees_drafts(),
-            Some(Face::WorkingCopy) => holder == caller,
-            None => false,
-        }
+        self.shows(decision, entry.face(), entry.author(), entry.holder())
     }
 
     fn place(&self, entry: &Candidate<'_>) -> Id {
@@ -176,5 +221,22 @@ impl Admission for Trim {
             Standing::In(place) => place,
             Standing::Unchanged | Standing::Outdated => entry.place(),
         }
+    }
+
+    fn caller(&self) -> Id {
+        self.principal.id
+    }
+
+    fn audience(&self, spot: &Spot) -> Audience {
+        match self.decide(spot.collection, spot.place) {
+            Decision::Drafts => Audience::Editors,
+            Decision::View => Audience::Viewers,
+            Decision::Hidden | Decision::Open => Audience::None,
+        }
+    }
+
+    /// Names of documents that changed are compared with their rows.
+    fn changed(&self) -> Vec<ChangedDocument> {
+        self.tail.all_documents().map(|(node, _)| ChangedDocument { node, entries: Vec::new() }).collect()
     }
 }

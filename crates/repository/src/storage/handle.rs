@@ -11,11 +11,12 @@ use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Transaction};
 use model::{Error, Id, Result, Timestamp};
+use search::index::SharedGenerations;
 
 use crate::Session;
 use crate::farm::activity::ActivityMonitor;
 use crate::farm::registry::Registry;
-use crate::locations::search_directory::SearchDirectory;
+use crate::locations::search_home::SearchHome;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::KEYS;
 
@@ -101,9 +102,19 @@ impl Storage {
         self.repository.inner.directory.path().to_owned()
     }
 
-    /// The directory of a content database's search index in this data directory.
-    pub fn search_index(&self, database: Id) -> SearchDirectory {
-        self.repository.inner.directory.search_index(database)
+    /// Returns where the search indexes of a content database are.
+    pub fn search_index(&self, database: Id) -> SearchHome {
+        let inner = &self.repository.inner;
+        match inner.search.server.get() {
+            // A restored copy of a farm has the same identifiers.
+            Some(server) => SearchHome::Server(SharedGenerations::new(
+                server.clone(),
+                inner.farm_id,
+                inner.restore_id.as_deref(),
+                database,
+            )),
+            None => SearchHome::Directory(inner.directory.search_index(database)),
+        }
     }
 
     /// Returns the programs with which this process opens documents.

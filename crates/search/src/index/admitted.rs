@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use tantivy::DocId;
 use tantivy::index::SegmentId;
 
+use super::admission::Admission;
 use super::clock::Clock;
-use super::columns::{Admission, Candidate};
-use super::view::View;
+use super::columns::Candidate;
+use super::view::LocalView;
 
 const BITS: usize = u64::BITS as usize;
 
@@ -20,7 +21,7 @@ pub(super) struct AdmittedEntries {
 
 impl AdmittedEntries {
     /// Asks for each entry, until time is up.
-    pub(super) fn of(view: &View, admission: &dyn Admission, clock: &Clock) -> tantivy::Result<Self> {
+    pub(super) fn of(view: &LocalView, admission: &dyn Admission, clock: &Clock) -> tantivy::Result<Self> {
         let columns = &view.columns()?.in_order;
         let segments = view.searcher.segment_readers().iter().zip(columns).map(|(segment, columns)| {
             let (alive, count) = (segment.alive_bitset(), segment.max_doc() as usize);

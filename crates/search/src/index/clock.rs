@@ -28,8 +28,12 @@ impl Clock {
 
     /// Returns another clock, whose time is up after a part of the time that is left.
     pub(super) fn part(&self, part: u32) -> Self {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        Self::new(Instant::now() + left.checked_div(part).unwrap_or(Duration::ZERO))
+        Self::new(Instant::now() + self.left().checked_div(part).unwrap_or(Duration::ZERO))
+    }
+
+    /// Returns the time that is left.
+    pub(super) fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// Returns whether time is up.

@@ -9,14 +9,21 @@ use super::clock::Clock;
 use super::columns::Columns;
 use super::entry_test::EntryTest;
 use super::matching::{Matching, ranking_words};
-use super::view::View;
+use super::view::LocalView;
 use crate::query::SearchQuery;
 
 /// Greatest bonus for a name or title that equals the query, and for a text in which all words follow each other, as
 /// multiples of the query's total IDF. Tuned with `bench/relevance` (decision 69).
-const NAME_COVERAGE: f32 = 1.0;
-const TITLE_COVERAGE: f32 = 1.0;
-const ADJACENCY: f32 = 1.5;
+pub(super) const NAME_COVERAGE: f32 = 1.0;
+pub(super) const TITLE_COVERAGE: f32 = 1.0;
+pub(super) const ADJACENCY: f32 = 1.5;
+
+/// Returns how much of a query and of a field cover each other, by the share of the query's weight in the field, the
+/// number of words of the query there, and the number of words of the field.
+pub(super) fn coverage(share_of_query: f32, found: u64, length: u64) -> f32 {
+    let share_of_field = found as f32 / length.max(found).max(1) as f32;
+    share_of_query.powi(2) * share_of_field.sqrt()
+}
 
 /// A query, prepared for comparison with single entries.
 pub(super) struct Closeness {
@@ -60,7 +67,7 @@ type Tests<'a> = Vec<EntryTest<'a>>;
 impl Closeness {
     /// Prepares a query; `None` if it has no words.
     pub(super) fn of(
-        view: &View,
+        view: &LocalView,
         matching: &Matching<'_>,
         query: &SearchQuery,
         clock: Clock,
@@ -126,9 +133,7 @@ impl SegmentCloseness<'_> {
                     idf += word.idf;
                 }
             }
-            let share_of_query = idf / closeness.total_idf;
-            let share_of_field = found as f32 / length.max(found).max(1) as f32;
-            Ok(share_of_query.powi(2) * share_of_field.sqrt())
+            Ok(coverage(idf / closeness.total_idf, found, length))
         };
         let name = covered(&mut self.names, self.columns.name_words(doc))?;
         let title = covered(&mut self.titles, self.columns.title_words(doc))?;

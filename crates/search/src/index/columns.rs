@@ -9,17 +9,6 @@ use super::place_numbers::PlaceNumbers;
 use super::schema;
 use crate::query::Position;
 
-/// Decides what the caller may find.
-pub trait Admission {
-    /// Returns whether the caller may find an entry.
-    fn admit(&self, entry: &Candidate<'_>) -> bool;
-
-    /// Returns the place of an admitted entry as it is now.
-    fn place(&self, entry: &Candidate<'_>) -> Id {
-        entry.place()
-    }
-}
-
 /// An entry that fits a query and may be admitted. Its fields are read when they are asked for.
 pub struct Candidate<'a> {
     pub(super) columns: &'a Columns,

@@ -9,9 +9,9 @@ use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 use super::columns::Columns;
 use super::entry::IndexedEntry;
 use super::error::index_failed;
-use super::view::View;
+use super::view::LocalView;
 
-impl View {
+impl LocalView {
     /// Returns the entries of the documents from `first` to `last`, in their order. Blocks while it reads the index.
     ///
     /// # Errors

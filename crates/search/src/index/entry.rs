@@ -3,7 +3,7 @@
 use model::{ColumnValue, Id, Timestamp};
 
 /// Audience of an entry, among callers who may view the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Face {
     /// Everyone except the holder of a working copy.
     All,
@@ -86,6 +86,25 @@ impl Fault {
     }
 }
 
+/// The error codes of the entries that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum WantedFaults<'a> {
+    /// All but the marks of documents that are read again.
+    Final,
+    /// These codes.
+    Codes(&'a [&'a str]),
+}
+
+impl WantedFaults<'_> {
+    /// Returns whether a code is asked for.
+    pub(super) fn has(self, code: &str) -> bool {
+        match self {
+            Self::Final => !Fault::is_waiting(code),
+            Self::Codes(codes) => codes.contains(&code),
+        }
+    }
+}
+
 /// A document whose text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyDocument {
@@ -120,7 +139,7 @@ impl IndexedEntry {
 }
 
 impl Face {
-    const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
+    pub(super) const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
 
     /// Returns the number by which the index knows it.
     pub(super) fn number(self) -> u64 {

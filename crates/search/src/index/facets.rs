@@ -31,6 +31,11 @@ impl Facets {
     }
 }
 
+/// Returns the year of a time (UTC).
+pub(super) fn year_of(at: Timestamp) -> i32 {
+    OffsetDateTime::from_unix_timestamp(at.seconds()).map_or(0, |at| at.year())
+}
+
 /// Counts the hits of a segment.
 #[derive(Default)]
 pub(super) struct SegmentCounts {
@@ -61,7 +66,7 @@ impl SegmentCounts {
             let first = time::Date::from_calendar_date(year, time::Month::January, 1).ok()?;
             Some(first.with_time(time::Time::MIDNIGHT).assume_utc().unix_timestamp())
         };
-        let year = OffsetDateTime::from_unix_timestamp(seconds).map_or(0, |at| at.year());
+        let year = year_of(at);
         self.year = start_of(year).zip(start_of(year + 1)).map(|(start, end)| (start, end, year));
         year
     }

@@ -7,14 +7,16 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::schema::Value;
 use tantivy::{DocAddress, SegmentReader, TantivyDocument};
 
-use super::columns::{Admission, Candidate};
-use super::entry::{Fault, FaultyDocument};
+use super::admission::Admission;
+use super::columns::Candidate;
+use super::entry::{Fault, FaultyDocument, WantedFaults};
 use super::error::index_failed;
 use super::schema;
-use super::view::View;
+use super::view::LocalView;
 
-impl View {
-    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks while it reads the index.
+impl LocalView {
+    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks while
+    /// it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
@@ -37,9 +39,9 @@ impl View {
         &self,
         before: Option<(Id, Id)>,
         limit: usize,
-        is_wanted: impl Fn(&str) -> bool,
+        wanted: WantedFaults<'_>,
     ) -> Result<Vec<FaultyDocument>> {
-        self.newest_faults(before, limit, is_wanted).map_err(index_failed)
+        self.newest_faults(before, limit, wanted).map_err(index_failed)
     }
 
     /// Returns whether the text of an admitted entry is still to be read. Blocks while it reads the index.
@@ -76,12 +78,12 @@ impl View {
         &self,
         before: Option<(Id, Id)>,
         limit: usize,
-        is_wanted: impl Fn(&str) -> bool,
+        wanted: WantedFaults<'_>,
     ) -> tantivy::Result<Vec<FaultyDocument>> {
         // The oldest leave while others are found, so that memory depends on `limit` alone.
         let mut newest: BTreeMap<(Id, Id), DocAddress> = BTreeMap::new();
         self.each_fault(|code, segment, address| {
-            if !is_wanted(code) {
+            if !wanted.has(code) {
                 return Ok(());
             }
             let column = |name| segment.fast_fields().i64(name);

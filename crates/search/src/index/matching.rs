@@ -12,15 +12,16 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
+use super::admission::Admission;
 use super::admitted::AdmittedEntries;
 use super::analyzer::marked_value;
 use super::clock::Clock;
-use super::columns::{Admission, Columns};
+use super::columns::Columns;
 use super::entry::Face;
 use super::phrase::Phrase;
 use super::schema::Fields;
 use super::until_time::UntilTime;
-use super::view::View;
+use super::view::LocalView;
 use super::weights::Weights;
 use super::word_query::{Beginning, Ending, Similar, WordQuery};
 use crate::language::parts::covering;
@@ -32,19 +33,19 @@ use crate::query::{
 };
 
 /// Weights of words in names and titles, beside that of words in the text.
-const NAME_WEIGHT: Score = 1.0;
-const TITLE_WEIGHT: Score = 0.5;
+pub(super) const NAME_WEIGHT: Score = 1.0;
+pub(super) const TITLE_WEIGHT: Score = 0.5;
 /// Weight of words that are merely similar.
-const SIMILAR_WEIGHT: Score = 0.5;
+pub(super) const SIMILAR_WEIGHT: Score = 0.5;
 
 /// Limit on the spellings of a phrase.
-const MAX_SPELLINGS: usize = 8;
+pub(super) const MAX_SPELLINGS: usize = 8;
 
 /// Number of entries with a word below which it may be a mistake.
-const RARE: u64 = 10;
+pub(super) const RARE: u64 = 10;
 
 /// Limit on the words for which similar ones are looked for, because each look-up is slow. The rarest are chosen.
-const MAX_TOLERANT_WORDS: usize = 8;
+pub(super) const MAX_TOLERANT_WORDS: usize = 8;
 
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
@@ -78,13 +79,13 @@ pub(super) fn ranking_words(query: &SearchQuery) -> Vec<&QueryWord> {
 }
 
 /// Returns the forms under which spellings of a word are in the index.
-fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
+pub(super) fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
     spellings.into_iter().flat_map(|spelling| stems.of_each(spelling)).collect()
 }
 
 impl<'a> Matching<'a> {
     pub(super) fn new(
-        view: &View,
+        view: &LocalView,
         stems: &'a Stems,
         weights: &'a Weights,
         query: &SearchQuery,
@@ -465,6 +466,7 @@ fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
         Filter::Author(people) => Box::new(move |doc| people.contains(&columns.author(doc))),
         Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
         Filter::NotSeen(seen) => Box::new(move |doc| !seen.has(columns.version(doc), columns.modified(doc))),
+        Filter::Documents(documents) => Box::new(move |doc| documents.contains(&columns.node(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
         Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
         Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),

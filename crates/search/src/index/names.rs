@@ -8,11 +8,12 @@ use tantivy::query::{BooleanQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
+use super::admission::Admission;
 use super::clock::Clock;
-use super::columns::{Admission, Candidate};
+use super::columns::Candidate;
 use super::entry_test::EntryTest;
 use super::error::index_failed;
-use super::view::View;
+use super::view::LocalView;
 use crate::language::parts::{SHORTEST, covering};
 
 /// Request for entries by parts of their names.
@@ -54,7 +55,7 @@ pub struct NameHits {
     pub whole: bool,
 }
 
-impl View {
+impl LocalView {
     /// Returns admitted entries whose names contain all parts. Blocks while it reads the index.
     ///
     /// # Errors

@@ -3,15 +3,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use model::Result;
+use model::{Id, Result};
 use tantivy::DocAddress;
 use tantivy::schema::{TantivyDocument, Value};
 
 use super::clock::Clock;
+use super::entry::Face;
 use super::error::index_failed;
 use super::kept_text::{KeptText, TextReader};
-use super::top::Hit;
-use super::view::View;
+use super::provider::{View, ViewKind};
+use super::top::{EntryAddress, Hit};
+use super::view::LocalView;
 use crate::language::words::fold_into;
 use crate::query::{SearchQuery, Tolerance, WordMatcher};
 
@@ -23,6 +25,9 @@ const FAR: usize = 30;
 const ENOUGH: usize = 4;
 /// Bytes of the text in which a better passage is looked for after one that has every word.
 const FURTHER: usize = 2 << 10;
+
+/// Number of kept texts that are read from a search server at once.
+const READ_AT_ONCE: usize = 20;
 
 /// A part of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +53,10 @@ pub struct PassageFinder<'a> {
     pub(super) matcher: WordMatcher,
     pub(super) texts: TextReader,
     pub(super) clock: Clock,
+    /// Hits whose kept texts are read from a search server, several at once.
+    expected: Vec<Hit>,
+    /// Those that were read.
+    read: HashMap<(Id, Face), Vec<u8>>,
 }
 
 impl<'a> PassageFinder<'a> {
@@ -56,7 +65,13 @@ impl<'a> PassageFinder<'a> {
     /// # Errors
     /// `Unavailable` if there is no memory for it.
     pub fn new(view: &'a View, query: &SearchQuery, tolerance: Tolerance, clock: Clock) -> Result<Self> {
-        Ok(Self { view, matcher: WordMatcher::of(query, tolerance), texts: TextReader::new()?, clock })
+        let (matcher, texts) = (WordMatcher::of(query, tolerance), TextReader::new()?);
+        Ok(Self { view, matcher, texts, clock, expected: Vec::new(), read: HashMap::new() })
+    }
+
+    /// Tells which hits will be asked for, in their order, so that several are read at once.
+    pub fn expect(&mut self, hits: &[Hit]) {
+        self.expected = hits.iter().rev().copied().collect();
     }
 
     /// Returns the passage of a hit with the words of the query; `None` if they are only in the name, or time is up.
@@ -65,14 +80,39 @@ impl<'a> PassageFinder<'a> {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn passage(&mut self, hit: &Hit) -> Result<Option<Passage>> {
-        let packed = self.packed(hit.address)?;
+        let packed = self.packed((hit.node, hit.version), hit.address)?;
         passage(self.texts.open(&packed), &mut self.matcher, &self.clock)
     }
 
-    /// Returns the kept text of an entry in its stored form.
-    pub(super) fn packed(&self, address: DocAddress) -> Result<Vec<u8>> {
-        let document: TantivyDocument = self.view.searcher.doc(address).map_err(index_failed)?;
-        let packed = document.get_first(self.view.fields.body).and_then(|value| value.as_bytes());
+    /// Returns the kept text of an entry in its stored form; nothing if it is gone or time is up.
+    pub(super) fn packed(&mut self, (node, version): (Id, Id), address: EntryAddress) -> Result<Vec<u8>> {
+        match (&self.view.0, address) {
+            (ViewKind::Local(view), EntryAddress::Local(address)) => view.packed(address),
+            (ViewKind::Shared(view), EntryAddress::Shared(face)) => {
+                if let Some(read) = self.read.remove(&(node, face)) {
+                    return Ok(read);
+                }
+                let mut wanted = vec![(node, version, face)];
+                while let Some(hit) = self.expected.pop().filter(|_| wanted.len() < READ_AT_ONCE) {
+                    if let EntryAddress::Shared(face) = hit.address
+                        && !wanted.contains(&(hit.node, hit.version, face))
+                    {
+                        wanted.push((hit.node, hit.version, face));
+                    }
+                }
+                self.read = view.kept(&wanted, &self.clock)?;
+                Ok(self.read.remove(&(node, face)).unwrap_or_default())
+            }
+            // The address is of another view.
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl LocalView {
+    fn packed(&self, address: DocAddress) -> Result<Vec<u8>> {
+        let document: TantivyDocument = self.searcher.doc(address).map_err(index_failed)?;
+        let packed = document.get_first(self.fields.body).and_then(|value| value.as_bytes());
         Ok(packed.map(<[u8]>::to_vec).unwrap_or_default())
     }
 }

@@ -9,7 +9,9 @@ use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 use super::clock::Clock;
 use super::error::index_failed;
 use super::passage::{PASSAGE_BYTES, Passage, PassageFinder, around};
-use super::view::View;
+use super::provider::ViewKind;
+use super::top::EntryAddress;
+use super::view::LocalView;
 use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
 
@@ -34,15 +36,19 @@ impl PassageFinder<'_> {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn passages(&mut self, (node, version): (Id, Id), limit: usize) -> Result<Option<Passages>> {
-        let Some(address) = self.view.entry_of(node, version).map_err(index_failed)? else { return Ok(None) };
-        let packed = self.packed(address)?;
+        let address = match &self.view.0 {
+            ViewKind::Local(view) => view.entry_of(node, version).map_err(index_failed)?.map(EntryAddress::Local),
+            ViewKind::Shared(view) => view.entry_of(node, version)?.map(EntryAddress::Shared),
+        };
+        let Some(address) = address else { return Ok(None) };
+        let packed = self.packed((node, version), address)?;
         let mut kept = self.texts.open(&packed);
         kept.read_until(usize::MAX)?;
         Ok(Some(passages(kept.text(), &mut self.matcher, limit, &self.clock)))
     }
 }
 
-impl View {
+impl LocalView {
     /// Returns the address of the entry for a version of a document.
     fn entry_of(&self, node: Id, version: Id) -> tantivy::Result<Option<DocAddress>> {
         let wanted = Term::from_field_i64(self.fields.node, node.get());

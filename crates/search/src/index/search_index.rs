@@ -13,21 +13,21 @@ use super::checkpoint::FORMAT;
 use super::error::{index_error, index_failed, other_version};
 use super::place_numbers::PlaceNumbers;
 use super::schema::{self, Fields};
-use super::view::{View, newest_checkpoint};
+use super::view::{LocalView, newest_checkpoint};
 
 /// Blocks of stored texts that are kept in memory for each segment. Each holds a whole text or several.
 const CACHED_BLOCKS: usize = 1;
 
 /// The index of one content database.
-pub struct SearchIndex {
+pub struct LocalIndex {
     pub(super) index: Index,
     pub(super) fields: Fields,
     reader: IndexReader,
     places: Arc<PlaceNumbers>,
-    view: Mutex<Arc<View>>,
+    view: Mutex<Arc<LocalView>>,
 }
 
-impl SearchIndex {
+impl LocalIndex {
     /// Opens the index in a directory; makes an empty one if the directory holds none. Blocks.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl SearchIndex {
             .try_into()
             .map_err(failed)?;
         let places = Arc::new(PlaceNumbers::default());
-        let view = Arc::new(View::of(&reader, checkpoint, fields, places.clone()));
+        let view = Arc::new(LocalView::of(&reader, checkpoint, fields, places.clone()));
         if !is_new && view.checkpoint().format != FORMAT {
             return Err(other_version());
         }
@@ -96,7 +96,7 @@ impl SearchIndex {
     }
 
     /// The newest commit.
-    pub fn view(&self) -> Arc<View> {
+    pub fn view(&self) -> Arc<LocalView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -105,7 +105,7 @@ impl SearchIndex {
         let checkpoint = newest_checkpoint(&self.index)?;
         self.reader.reload().map_err(index_failed)?;
         let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        *view = Arc::new(View::of(&self.reader, checkpoint, self.fields, self.places.clone()).after(&view));
+        *view = Arc::new(LocalView::of(&self.reader, checkpoint, self.fields, self.places.clone()).after(&view));
         Ok(())
     }
 }

@@ -9,13 +9,15 @@ use model::{Id, Result, Timestamp};
 use tantivy::query::EnableScoring;
 use tantivy::{DocAddress, DocId, DocSet, Score, TERMINATED};
 
+use super::admission::Admission;
 use super::clock::Clock;
 use super::closeness::Closeness;
-use super::columns::{Admission, Candidate, Columns};
+use super::columns::{Candidate, Columns};
+use super::entry::Face;
 use super::error::index_failed;
 use super::facets::{Facets, SegmentCounts};
 use super::matching::{Matching, terms};
-use super::view::View;
+use super::view::LocalView;
 use super::weights::Weights;
 use crate::language::stems::Stems;
 use crate::query::{SearchQuery, Tolerance};
@@ -89,7 +91,41 @@ pub struct Hit {
     pub name_print: u64,
     /// Position in the order, comparable within one request only; greater is earlier.
     rank: i64,
-    pub(super) address: DocAddress,
+    pub(super) address: EntryAddress,
+}
+
+/// Where an entry is in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryAddress {
+    /// In a directory.
+    Local(DocAddress),
+    /// On a search server, which knows entries by document and face.
+    Shared(Face),
+}
+
+impl Hit {
+    pub(super) fn new(
+        (node, version): (Id, Id),
+        modified: Timestamp,
+        name_print: u64,
+        rank: i64,
+        address: EntryAddress,
+    ) -> Self {
+        Self { node, version, modified, name_print, rank, address }
+    }
+
+    /// Adds to its rank.
+    pub(super) fn add(&mut self, bonus: i64) {
+        self.rank += bonus;
+    }
+
+    /// Returns its segment and number in a directory.
+    fn place(&self) -> Option<DocAddress> {
+        match self.address {
+            EntryAddress::Local(address) => Some(address),
+            EntryAddress::Shared(_) => None,
+        }
+    }
 }
 
 impl Ord for Hit {
@@ -120,13 +156,13 @@ pub struct TopHits {
 }
 
 /// Number of the best entries by their words that are reranked.
-const MAX_RERANKED: usize = 100;
+pub(super) const MAX_RERANKED: usize = 100;
 
 /// Score added for a document that changed just now. It halves every [`HALF_LIFE`] seconds.
-const RECENCY: f64 = 1.0;
-const HALF_LIFE: f64 = 180.0 * 86_400.0;
+pub(super) const RECENCY: f64 = 1.0;
+pub(super) const HALF_LIFE: f64 = 180.0 * 86_400.0;
 
-impl View {
+impl LocalView {
     /// Returns the best hits of a query among the admitted entries. Blocks while it reads the index.
     ///
     /// # Errors
@@ -209,17 +245,19 @@ impl View {
     /// Adds to the ranks of hits how close they are to a query. Changes nothing if time is up, because how many were
     /// compared depends on hidden entries.
     fn rerank(&self, closeness: &Closeness, hits: &mut [Hit]) -> tantivy::Result<()> {
-        hits.sort_unstable_by_key(|hit| hit.address);
+        hits.sort_unstable_by_key(Hit::place);
         let segments = self.searcher.segment_readers();
         let mut bonuses = Vec::with_capacity(hits.len());
-        for hits in hits.chunk_by(|one, other| one.address.segment_ord == other.address.segment_ord) {
-            let Some(ordinal) = hits.first().map(|hit| hit.address.segment_ord as usize) else { continue };
+        let segment_of = |hit: &Hit| hit.place().map(|address| address.segment_ord);
+        for hits in hits.chunk_by(|one, other| segment_of(one) == segment_of(other)) {
+            let Some(ordinal) = hits.first().and_then(segment_of).map(|ordinal| ordinal as usize) else { continue };
             let (Some(segment), Some(columns)) = (segments.get(ordinal), self.columns()?.in_order.get(ordinal)) else {
                 continue;
             };
             let mut closeness = closeness.in_segment(segment, columns);
             for hit in hits {
-                let Some(bonus) = closeness.bonus(hit.address.doc_id)? else { return Ok(()) };
+                let Some(address) = hit.place() else { continue };
+                let Some(bonus) = closeness.bonus(address.doc_id)? else { return Ok(()) };
                 bonuses.push(scaled(f64::from(bonus)));
             }
         }
@@ -229,7 +267,7 @@ impl View {
 }
 
 /// Returns a score as a rank. It is rounded, so that the order in which its parts were added does not matter.
-fn scaled(score: f64) -> i64 {
+pub(super) fn scaled(score: f64) -> i64 {
     (score * 1_024.0).round() as i64
 }
 
@@ -261,12 +299,7 @@ fn rank(
 }
 
 fn hit(columns: &Columns, doc: DocId, rank: i64, segment: u32) -> Hit {
-    Hit {
-        node: columns.node(doc),
-        version: columns.version(doc),
-        modified: columns.modified(doc),
-        name_print: columns.name_print(doc),
-        rank,
-        address: DocAddress::new(segment, doc),
-    }
+    let of = (columns.node(doc), columns.version(doc));
+    let address = EntryAddress::Local(DocAddress::new(segment, doc));
+    Hit::new(of, columns.modified(doc), columns.name_print(doc), rank, address)
 }

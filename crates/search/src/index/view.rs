@@ -22,7 +22,7 @@ pub(super) fn newest_checkpoint(index: &Index) -> Result<Checkpoint> {
 }
 
 /// Immutable snapshot of an index: one commit.
-pub struct View {
+pub struct LocalView {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     checkpoint: Checkpoint,
@@ -40,7 +40,7 @@ pub(super) struct SegmentColumns {
     pub(super) by_segment: Arc<HashMap<SegmentId, Arc<Columns>>>,
 }
 
-impl View {
+impl LocalView {
     /// Takes the entries that a reader shows. The checkpoint must have been read before the reader was opened or
     /// reloaded, because another process may commit in between: a search may judge a change twice, but must not miss
     /// one.
@@ -84,10 +84,5 @@ impl View {
     /// Number of entries.
     pub fn len(&self) -> u64 {
         self.searcher.num_docs()
-    }
-
-    /// Returns whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

@@ -10,22 +10,23 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, TERMINATED, Term};
 
+use super::admission::Admission;
 use super::clock::Clock;
-use super::columns::{Admission, Candidate, Columns};
+use super::columns::{Candidate, Columns};
 use super::schema::Fields;
-use super::view::View;
+use super::view::LocalView;
 
 /// Limit on the admitted entries that are counted for a word. Words in more entries have the weight of this number.
-const MAX_COUNTED: u64 = 5_000;
+pub(super) const MAX_COUNTED: u64 = 5_000;
 
 /// Share of the time for counting: one third.
-const TIME_SHARE: u32 = 3;
+pub(super) const TIME_SHARE: u32 = 3;
 
 /// Number of entries for the formula of the weights: so many that the most frequent words still have a weight.
 const ENTRIES: u64 = 20_000;
 /// Usual numbers of words in a text, and in a name or title.
-const USUAL_TEXT_WORDS: u64 = 500;
-const USUAL_NAME_WORDS: u64 = 5;
+pub(super) const USUAL_TEXT_WORDS: u64 = 500;
+pub(super) const USUAL_NAME_WORDS: u64 = 5;
 
 /// How often words occur among the admitted entries.
 pub(super) struct Weights {
@@ -44,7 +45,7 @@ impl Weights {
     /// Counts the admitted entries that contain each term. Returns equal weights if that takes too long, because it
     /// depends on hidden entries how far the count got.
     pub(super) fn count(
-        view: &View,
+        view: &LocalView,
         segments: &[Arc<Columns>],
         terms: BTreeSet<String>,
         admission: &dyn Admission,
@@ -76,14 +77,20 @@ impl Weights {
     /// Returns the inverse document frequency of a word in BM25, by the most frequent of its forms.
     pub(super) fn idf<'t>(&self, forms: impl Iterator<Item = &'t str>) -> f32 {
         let counts = forms.filter_map(|form| self.count_of(form));
-        let count = counts.max().unwrap_or(MAX_COUNTED / 2) as f32;
-        (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()
+        idf_of(counts.max())
     }
 
     /// Returns the number of admitted entries with a term, as far as it was counted; `None` if it was not.
     pub(super) fn count_of(&self, term: &str) -> Option<u64> {
         self.counts.get(term).copied()
     }
+}
+
+/// Returns the inverse document frequency in BM25 of a word that so many admitted entries contain; `None` if they were
+/// not counted.
+pub(super) fn idf_of(count: Option<u64>) -> f32 {
+    let count = count.unwrap_or(MAX_COUNTED / 2) as f32;
+    (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()
 }
 
 impl Bm25StatisticsProvider for Weights {

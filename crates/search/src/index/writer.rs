@@ -13,7 +13,7 @@ use super::entry::{Entry, name_print};
 use super::error::index_failed;
 use super::kept_text::TextPacker;
 use super::schema::Fields;
-use super::search_index::SearchIndex;
+use super::search_index::LocalIndex;
 use crate::language::extension_of;
 use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
@@ -27,18 +27,18 @@ const MEMORY: usize = 40_000_000;
 const MAX_DELETED: f32 = 0.2;
 
 /// Replaces entries of documents. Changes become visible on commit, together with the checkpoint.
-pub struct IndexWriter {
-    index: Arc<SearchIndex>,
+pub struct LocalWriter {
+    index: Arc<LocalIndex>,
     writer: tantivy::IndexWriter,
     texts: TextPacker,
 }
 
-impl IndexWriter {
+impl LocalWriter {
     /// Opens the only writer of an index. Blocks.
     ///
     /// # Errors
     /// `Unavailable` if there is one already, in this process or another.
-    pub fn open(index: Arc<SearchIndex>) -> Result<Self> {
+    pub fn open(index: Arc<LocalIndex>) -> Result<Self> {
         // One merge at a time: several would need memory each, and compete for the same disk.
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)

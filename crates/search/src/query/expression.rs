@@ -78,6 +78,8 @@ pub enum Filter {
     Editor(Vec<Id>),
     /// A version that was not seen.
     NotSeen(Arc<SeenVersions>),
+    /// One of these documents.
+    Documents(Arc<HashSet<Id>>),
     /// A place.
     Within(Within),
     /// Language of the text.

@@ -1,7 +1,70 @@
 //! Entries and hits for the tests of the index.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
+#![allow(dead_code, reason = "not every test program uses all of it")]
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use model::{Id, Timestamp};
-use search::index::{Entry, Face, TopHits};
+use search::index::{
+    ChangedDocument, Entry, Face, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
+};
+
+/// Names the search server on which the same tests run as in a directory. Without it, they run in a directory.
+const SERVER: &str = "RIG_OPENSEARCH";
+
+/// Where an index is.
+pub enum Home {
+    /// In a directory.
+    Directory(tempfile::TempDir),
+    /// On a search server.
+    Server(SharedGenerations),
+}
+
+impl Home {
+    /// Makes a place for one index.
+    pub fn new() -> Self {
+        static NEXT: AtomicI64 = AtomicI64::new(1);
+        let Ok(url) = std::env::var(SERVER) else { return Self::Directory(tempfile::tempdir().unwrap()) };
+        let server = SearchServer::new(&url, &format!("test-{}", std::process::id()), None, None).unwrap();
+        let generations =
+            SharedGenerations::new(server, Id::new(1), None, Id::new(NEXT.fetch_add(1, Ordering::Relaxed)));
+        Self::Server(generations)
+    }
+
+    /// Opens the index, which is empty at first.
+    pub fn open(&self) -> Arc<SearchIndex> {
+        Arc::new(match self {
+            Self::Directory(place) => SearchIndex::open(place.path()).unwrap(),
+            Self::Server(generations) => {
+                let name = generations.current().unwrap().unwrap_or_else(|| generations.begin().unwrap());
+                SearchIndex::open_shared(generations, Some(&name)).unwrap()
+            }
+        })
+    }
+
+    /// Returns whether it is on a search server.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Server(_))
+    }
+}
+
+/// Returns a document that changed, but whose entry is still valid.
+pub fn valid(entry: &Entry) -> ChangedDocument {
+    let valid = ValidEntry {
+        version: entry.version,
+        face: entry.face,
+        holder: entry.holder,
+        name_print: name_print(&entry.name),
+        collection: entry.collection,
+        place: entry.place,
+        is_admitted: true,
+        libraries: HashSet::from([Id::NONE]),
+    };
+    ChangedDocument { node: entry.node, entries: vec![valid] }
+}
 
 /// 2026-11-26.
 pub const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);

@@ -164,6 +164,9 @@ async fn status(session: &Session) -> Result<CommandResult> {
         })
         .collect();
     let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "MENDED", "SIZE"], &rows);
+    if let Some(server) = indexes.iter().find_map(|index| index.server.as_ref()) {
+        text.push_str(&format!("\nThe indexes are on the search server {server}.\n"));
+    }
     let settings = session.search_settings().await?;
     let stores = session.encrypting_stores().await?;
     if !stores.is_empty() {
@@ -196,6 +199,7 @@ async fn status(session: &Session) -> Result<CommandResult> {
 fn status_json(index: &SearchStatus) -> Value {
     json!({
         "database": index.database,
+        "server": index.server,
         "state": index.state().as_str(),
         "entries": index.entries,
         "documents_read": index.building.map(|(read, _)| read),

@@ -70,6 +70,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let trust = trust(&settings, behind_tls_proxy)?;
     let public_url = settings.public_url.as_deref().map(str::parse::<PublicUrl>).transpose()?;
     let converter = http_edge::Converter::find(settings.converter.as_deref())?;
+    let search_server = farm::search_server(&settings)?;
     let farm = farm::options(&settings, !arguments.existing)?;
     farm.check_new_farm().map_err(|error| match error.code() {
         Code::InvalidPassword => {
@@ -101,6 +102,10 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     repository.limit_unfinished(settings.unfinished_bytes_per_user.unwrap_or(repository::UNFINISHED_BYTES));
     farm::keep_recycled(&repository, &settings);
+    if let Some(server) = search_server {
+        tracing::info!(server = server.address(), "the search indexes are on a search server");
+        repository.share_search_indexes(server);
+    }
     let sandbox = Sandbox::of_this_program();
     let programs = farm::programs(&repository, sandbox.clone(), options.converter.clone());
     if let Err(error) = Programs::remove_left_over(&repository.programs_scratch()) {

@@ -244,8 +244,10 @@ impl Server {
     fn listens(&mut self) -> bool {
         if self.address.is_empty() {
             let said = self.output();
-            let Some(at) = said.find("http://127.0.0.1:") else { return false };
-            self.address = said[at..].split(['/', ' ', '\n']).take(3).collect::<Vec<_>>().join("/");
+            // Other addresses may stand in the log before.
+            let serves = "Strongroom serves at ";
+            let Some(at) = said.find(&format!("{serves}http://127.0.0.1:")) else { return false };
+            self.address = said[at + serves.len()..].split(['/', ' ', '\n']).take(3).collect::<Vec<_>>().join("/");
         }
         true
     }

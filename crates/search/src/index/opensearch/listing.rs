@@ -1,0 +1,183 @@
+//! What an index on the search server says of documents: entries for the comparison with their database, documents
+//! that cannot be read, and kept texts.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use model::{Error, Id, Result};
+use serde_json::{Value, json};
+
+use super::document::identifier;
+use super::spots::field;
+use super::trimmed::Trimmed;
+use super::view::SharedView;
+use crate::index::admission::Admission;
+use crate::index::clock::Clock;
+use crate::index::entry::{Face, Fault, FaultyDocument, IndexedEntry, WantedFaults};
+
+/// Entries that are read at once; the server returns no more.
+const BATCH: usize = 10_000;
+/// Limit on the columns of one library that are looked at.
+const MAX_COLUMNS: usize = 10_000;
+
+/// Texts in their stored form, by document and face.
+pub(crate) type KeptTexts = HashMap<(Id, Face), Vec<u8>>;
+
+impl SharedView {
+    /// See [`crate::index::View::entries_between`].
+    pub(crate) fn entries_between(&self, first: Id, last: Id) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
+        let mut found: BTreeMap<Id, Vec<IndexedEntry>> = BTreeMap::new();
+        let range = json!({"range": {"node": {"gte": first.get(), "lte": last.get()}}});
+        let fields = ["node", "version", "place", "face", "holder", "name_print"];
+        self.each(range, &fields, |hit| {
+            let id = |name: &str| field(hit, name).map(Id::new);
+            let entry = || {
+                let face = Face::of(field(hit, "face")?.cast_unsigned())?;
+                let (holder, print) = (id("holder").unwrap_or(Id::NONE), field(hit, "name_print")?.cast_unsigned());
+                Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, face, holder, print)))
+            };
+            if let Some((node, entry)) = entry() {
+                found.entry(node).or_default().push(entry);
+            }
+        })?;
+        found.values_mut().for_each(|entries| entries.sort_unstable());
+        Ok(found)
+    }
+
+    /// See [`crate::index::View::library_of`].
+    pub(crate) fn library_of(&self, node: Id) -> Result<Id> {
+        let mut library = Id::NONE;
+        self.each(json!({"term": {"node": node.get()}}), &["node", "library"], |hit| {
+            library = field(hit, "library").map_or(Id::NONE, Id::new);
+        })?;
+        Ok(library)
+    }
+
+    /// See [`crate::index::View::documents_with_other_values`].
+    pub(crate) fn documents_with_other_values(&self, library: Id, known: &HashSet<Id>) -> Result<Vec<Id>> {
+        let in_library = json!({"term": {"library": library.get()}});
+        let columns = json!({"columns": {"terms": {"field": "value_columns", "size": MAX_COLUMNS}}});
+        let answer = self.list(json!({"size": 0, "query": {"bool": {"filter": [in_library]}}, "aggs": columns}))?;
+        let columns = answer.counts["columns"]["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let other = columns.iter().filter_map(|column| column["key"].as_i64());
+        let other: Vec<i64> = other.filter(|column| !known.contains(&Id::new(*column))).collect();
+        let mut found = Vec::new();
+        let filter = json!({"bool": {"filter": [in_library, {"terms": {"value_columns": other}}]}});
+        self.each(filter, &["node"], |hit| found.extend(field(hit, "node").map(Id::new)))?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// See [`crate::index::View::fault_counts`].
+    pub(crate) fn fault_counts(&self) -> Result<BTreeMap<String, u64>> {
+        let counts = json!({"size": 0, "aggs": {"faults": {"terms": {"field": "fault", "size": MAX_COLUMNS}}}});
+        let answer = self.list(counts)?;
+        let faults = answer.counts["faults"]["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let count = |fault: &Value| Some((fault["key"].as_str()?.to_owned(), fault["doc_count"].as_u64()?));
+        Ok(faults.iter().filter_map(count).collect())
+    }
+
+    /// See [`crate::index::View::faults`].
+    pub(crate) fn faults(
+        &self,
+        before: Option<(Id, Id)>,
+        limit: usize,
+        wanted: WantedFaults<'_>,
+    ) -> Result<Vec<FaultyDocument>> {
+        let query = match wanted {
+            WantedFaults::Codes(codes) => json!({"terms": {"fault": codes}}),
+            WantedFaults::Final => json!({"bool": {
+                "filter": [{"exists": {"field": "fault"}}],
+                "must_not": [{"terms": {"fault": [Fault::WAITS_FOR_TEXT, Fault::WAITS_FOR_RECOGNITION]}}],
+            }}),
+        };
+        let mut asked = json!({
+            "size": limit.min(BATCH), "track_total_hits": false, "query": query,
+            "_source": ["fault", "reason"], "docvalue_fields": ["node", "version"],
+            "sort": [{"node": "desc"}, {"version": "desc"}],
+        });
+        if let Some((node, version)) = before {
+            asked["search_after"] = json!([node.get(), version.get()]);
+        }
+        let faulty = |hit: &Value| {
+            let text = |name: &str| hit["_source"][name].as_str().unwrap_or_default().to_owned();
+            let fault = Fault { code: text("fault"), reason: text("reason") };
+            Some(FaultyDocument { node: Id::new(field(hit, "node")?), version: Id::new(field(hit, "version")?), fault })
+        };
+        Ok(self.list(asked)?.hits.iter().filter_map(faulty).collect())
+    }
+
+    /// See [`crate::index::View::has_waiting`].
+    pub(crate) fn has_waiting(&self, admission: &dyn Admission) -> Result<bool> {
+        self.waits(json!([Trimmed::of(self, admission).filter]))
+    }
+
+    /// See [`crate::index::View::waits_for_text_of`].
+    pub(crate) fn waits_for_text_of(&self, document: Id, version: Id) -> Result<bool> {
+        self.waits(json!([{"term": {"node": document.get()}}, {"term": {"version": version.get()}}]))
+    }
+
+    /// Returns whether the text of an entry that fits these filters is still to be read.
+    fn waits(&self, mut filters: Value) -> Result<bool> {
+        if let Some(filters) = filters.as_array_mut() {
+            filters.push(json!({"term": {"fault": Fault::WAITS_FOR_TEXT}}));
+        }
+        let asked = json!({
+            "size": 1, "_source": false, "track_total_hits": false, "query": {"bool": {"filter": filters}},
+        });
+        Ok(!self.list(asked)?.hits.is_empty())
+    }
+
+    /// Returns the kept texts of entries in their stored form, without those that are gone or of another version.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub(crate) fn kept(&self, entries: &[(Id, Id, Face)], clock: &Clock) -> Result<KeptTexts> {
+        let ids: Vec<String> = entries.iter().map(|(node, _, face)| identifier(*node, *face)).collect();
+        let limit = clock.left();
+        if ids.is_empty() || limit.is_zero() {
+            return Ok(KeptTexts::new());
+        }
+        let kept = |((node, version, face), found): (&(Id, Id, Face), Value)| {
+            let is_same = found["version"].as_i64() == Some(version.get());
+            let body = STANDARD.decode(found["body"].as_str().filter(|_| is_same)?);
+            let damaged = |error| Error::corrupt("a text in the search index is damaged").with_source(error);
+            Some(body.map(|body| ((*node, *face), body)).map_err(damaged))
+        };
+        entries.iter().zip(self.contents(&ids, limit)?).filter_map(kept).collect()
+    }
+
+    /// Returns the face of the entry for a version of a document. Blocks.
+    pub(crate) fn entry_of(&self, node: Id, version: Id) -> Result<Option<Face>> {
+        let mut found = None;
+        self.each(json!({"term": {"node": node.get()}}), &["node", "version", "face"], |hit| {
+            if field(hit, "version") == Some(version.get()) {
+                found = field(hit, "face").and_then(|face| Face::of(face.cast_unsigned()));
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `take` for each entry that a filter admits, with these fields, in the order of the documents.
+    fn each(&self, filter: Value, fields: &[&str], mut take: impl FnMut(&Value)) -> Result<()> {
+        let mut after = Value::Null;
+        loop {
+            let mut asked = json!({
+                "size": BATCH, "_source": false, "track_total_hits": false, "docvalue_fields": fields,
+                "query": {"bool": {"filter": [filter]}}, "sort": [{"node": "asc"}, {"face": "asc"}],
+            });
+            if !after.is_null() {
+                asked["search_after"] = after;
+            }
+            let mut hits = self.list(asked)?.hits;
+            hits.iter().for_each(&mut take);
+            if hits.len() < BATCH {
+                return Ok(());
+            }
+            after = hits.pop().map(|mut last| last["sort"].take()).unwrap_or_default();
+        }
+    }
+}

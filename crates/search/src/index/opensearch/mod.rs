@@ -1,0 +1,27 @@
+//! An index on an OpenSearch server that several servers of a farm share.
+//!
+//! The server knows no rights. What a caller may find is sent with each question, and every weight too, because its own
+//! statistics include hidden entries.
+
+mod asking;
+mod bitmap;
+mod document;
+mod generations;
+mod http;
+mod index;
+mod listing;
+mod mapping;
+mod matching;
+mod server;
+mod spots;
+mod stored_checkpoint;
+mod tokens;
+mod trimmed;
+mod view;
+mod writer;
+
+pub use generations::SharedGenerations;
+pub(super) use index::{ASKING, SharedIndex};
+pub use server::SearchServer;
+pub(super) use view::SharedView;
+pub(super) use writer::SharedWriter;

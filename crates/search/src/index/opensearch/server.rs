@@ -1,0 +1,217 @@
+//! The search server of a farm, and how its answers are read.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hyper::Method;
+use hyper::header::HeaderValue;
+use model::{Error, Result};
+use serde_json::Value;
+
+use super::http::{Answer, Body, Http};
+
+/// Limit on the time of requests for which nobody waits.
+pub(super) const PATIENT: Duration = Duration::from_secs(60);
+
+/// An OpenSearch server that holds the search indexes of a farm. Clones share its connections.
+#[derive(Clone)]
+pub struct SearchServer(Arc<Inner>);
+
+struct Inner {
+    http: Http,
+    /// Scheme, host and port.
+    address: String,
+    /// Beginning of the names of all indexes.
+    prefix: String,
+}
+
+impl fmt::Debug for SearchServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SearchServer").field("address", &self.0.address).finish_non_exhaustive()
+    }
+}
+
+impl SearchServer {
+    /// Prepares for a server: `http://HOST:PORT` or `https://HOST:PORT`, with `USER:PASSWORD@` before the host if it
+    /// asks for them. A password in `password` takes the place of one in the address. `certificates` has certificate
+    /// authorities in PEM format that are trusted beside those of the system. The names of indexes begin with `prefix`.
+    /// Asks the server nothing.
+    ///
+    /// # Errors
+    /// `Invalid` if the address, the prefix or a certificate cannot be used.
+    pub fn new(url: &str, prefix: &str, password: Option<&str>, certificates: Option<&str>) -> Result<Self> {
+        let unusable = |why: &str| {
+            Error::invalid(format!(
+                "the address of the search server {why}: write http://HOST:PORT or https://USER@HOST:PORT"
+            ))
+        };
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| unusable("has no scheme"))?;
+        if !matches!(scheme, "http" | "https") {
+            return Err(unusable("has another scheme than http and https"));
+        }
+        let (person, host) = rest.rsplit_once('@').map_or((None, rest), |(person, host)| (Some(person), host));
+        let host = host.trim_end_matches('/');
+        if host.is_empty() || host.contains(['/', '?', '#']) {
+            return Err(unusable("has no host, or something behind host and port"));
+        }
+        let is_usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let begins = prefix.starts_with(|c: char| c.is_ascii_lowercase());
+        if !begins || prefix.len() > 60 || !prefix.chars().all(is_usable) {
+            return Err(Error::invalid(
+                "search_index_prefix must begin with a letter from a to z, and have at most 60 letters, digits and \
+                 hyphens",
+            ));
+        }
+        let (name, known) = match person.map(|person| person.split_once(':').unwrap_or((person, ""))) {
+            Some((name, known)) => (Some(decoded(name)), decoded(known)),
+            None => (None, String::new()),
+        };
+        let authorization = match (&name, password.unwrap_or(&known)) {
+            (Some(name), password) => Some(basic(name, password)?),
+            (None, "") => None,
+            (None, _) => return Err(unusable("names no user for the password")),
+        };
+        let address = format!("{scheme}://{host}");
+        let http = Http::new(address.clone(), authorization, certificates)?;
+        Ok(Self(Arc::new(Inner { http, address, prefix: prefix.to_owned() })))
+    }
+
+    /// Scheme, host and port, without user and password.
+    pub fn address(&self) -> &str {
+        &self.0.address
+    }
+
+    /// Beginning of the names of all indexes.
+    pub(super) fn prefix(&self) -> &str {
+        &self.0.prefix
+    }
+
+    /// Asks for a JSON value, at most for `limit`; `None` if what the path names does not exist. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer in time, refuses the request, or answers something else.
+    pub(super) fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        limit: Duration,
+    ) -> Result<Option<Value>> {
+        let answer = self.send(method, path, body.map_or(Body::None, Body::Json), limit)?;
+        match answer.status {
+            404 => self.read(&answer).map(|_| None),
+            _ => self.accepted(&answer).map(Some),
+        }
+    }
+
+    /// Sends lines of JSON. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(super) fn send_lines(&self, path: &str, lines: Bytes, limit: Duration) -> Result<Value> {
+        let answer = self.send(Method::POST, path, Body::Lines(lines), limit)?;
+        self.accepted(&answer)
+    }
+
+    /// Changes something only if nobody else has; returns whether it did. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(super) fn put_unless_changed(&self, path: &str, body: Value, limit: Duration) -> Result<Option<Value>> {
+        let answer = self.send(Method::PUT, path, Body::Json(body), limit)?;
+        if answer.status == 409 { Ok(None) } else { self.accepted(&answer).map(Some) }
+    }
+
+    fn send(&self, method: Method, path: &str, body: Body, limit: Duration) -> Result<Answer> {
+        let answer = self.0.http.send(method, path, body, limit);
+        let result = match &answer {
+            Ok(answer) if answer.status < 400 || answer.status == 404 => "answered",
+            Ok(_) => "refused",
+            Err(_) => "failed",
+        };
+        metrics::counter!("strongroom_search_server_requests_total", "result" => result).increment(1);
+        answer
+    }
+
+    fn accepted(&self, answer: &Answer) -> Result<Value> {
+        let address = &self.0.address;
+        match answer.status {
+            200..=299 => self.read(answer),
+            401 | 403 => Err(Error::unavailable(format!(
+                "the search server at {address} refuses the user or the password, or the user may not use the indexes \
+                 {}-*: check search_server, its password and the user's role",
+                self.0.prefix
+            ))),
+            status => {
+                // The reason may repeat what was searched, so only the kind of the error is told.
+                let value = self.read(answer)?;
+                let kind = value["error"]["type"].as_str().unwrap_or("no type");
+                let text = format!("the search server at {address} answers {status}, {kind}");
+                Err(if status == 404 { Error::corrupt(text) } else { Error::unavailable(text) })
+            }
+        }
+    }
+
+    fn read(&self, answer: &Answer) -> Result<Value> {
+        serde_json::from_slice(&answer.bytes).ok().filter(Value::is_object).ok_or_else(|| {
+            Error::unavailable(format!(
+                "what answers at {} is no OpenSearch server, or a proxy answers in its place (status {}): check the \
+                 address",
+                self.0.address, answer.status
+            ))
+        })
+    }
+}
+
+/// Returns the header that names a user.
+fn basic(name: &str, password: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+        .map_err(|error| Error::invalid("the user of the search server cannot be sent").with_source(error))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Returns a text with its percent-encoded bytes decoded.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        match code.filter(|_| *first == b'%').and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_checked_and_passwords_not_shown() {
+        let server = SearchServer::new("https://us%40er:pa:ss@search:9200/", "farm", None, None).unwrap();
+        assert_eq!(server.address(), "https://search:9200");
+        assert!(!format!("{server:?}").contains("pa:ss"));
+        for wrong in ["search:9200", "ftp://search", "http://", "http://a/b", "http://u@", "https://x?y"] {
+            let error = SearchServer::new(wrong, "farm", None, None).unwrap_err();
+            assert!(error.message().contains("write http://HOST:PORT"), "{wrong}: {error}");
+        }
+        for wrong in ["", "1x", "Farm", "a_b", "a*", &"a".repeat(61)] {
+            SearchServer::new("http://a", wrong, None, None).unwrap_err();
+        }
+        SearchServer::new("http://a", "farm", Some("secret"), None).unwrap_err();
+        SearchServer::new("http://a", "farm", None, Some("no certificate")).unwrap_err();
+        assert_eq!(decoded("a%40b%zz%"), "a@b%zz%");
+    }
+}

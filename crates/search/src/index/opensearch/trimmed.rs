@@ -1,0 +1,108 @@
+//! What a caller may find, as a filter for the search server.
+
+use std::collections::HashMap;
+
+use model::Id;
+use serde_json::{Value, json};
+
+use super::bitmap::bitmap;
+use super::document::state;
+use super::view::SharedView;
+use crate::index::admission::{Admission, Audience, ChangedDocument, Spot};
+use crate::query::Position;
+
+/// What a caller may find in a view.
+pub(super) struct Trimmed {
+    /// The filter.
+    pub(super) filter: Value,
+    /// Documents that changed since the index was committed.
+    pub(super) changed: Vec<ChangedDocument>,
+}
+
+impl Trimmed {
+    pub(super) fn of(view: &SharedView, admission: &dyn Admission) -> Self {
+        let (caller, changed) = (admission.caller().get(), admission.changed());
+        let (mut viewed, mut edited) = (Vec::new(), Vec::new());
+        view.each_spot(|number, spot| match admission.audience(spot) {
+            Audience::None => {}
+            Audience::Viewers => viewed.push(number),
+            Audience::Editors => {
+                viewed.push(number);
+                edited.push(number);
+            }
+        });
+        let is_held = json!({"term": {"holder": caller}});
+        let face = |number: u64| json!({"term": {"face": number}});
+        let sees_drafts = json!({"bool": {"should": [spots(&edited), {"term": {"author": caller}}]}});
+        let mut ways = vec![json!({"bool": {
+            "filter": [spots(&viewed), {"bool": {"should": [
+                {"bool": {"filter": [face(0)], "must_not": [is_held]}},
+                {"bool": {"filter": [face(1)], "must_not": [is_held, sees_drafts]}},
+                {"bool": {"filter": [face(2), sees_drafts], "must_not": [is_held]}},
+                {"bool": {"filter": [face(3), is_held]}},
+            ]}}],
+            "must_not": in_nodes(&changed),
+        }})];
+        let mut trimmed = Self { filter: Value::Null, changed };
+        let admitted = trimmed.states(|_| true);
+        if !admitted.is_empty() {
+            let states: Vec<&String> = admitted.keys().collect();
+            ways.push(json!({"terms": {"state": states}}));
+        }
+        trimmed.filter = json!({"bool": {"should": ways}});
+        trimmed
+    }
+
+    /// Returns the states of changed entries that the caller may find and that fit where they were indexed, each with
+    /// its site collection and its place now.
+    pub(super) fn states(&self, fits: impl Fn(Position) -> bool) -> HashMap<String, (Id, Id)> {
+        let mut states = HashMap::new();
+        for document in &self.changed {
+            for entry in document.entries.iter().filter(|entry| entry.is_admitted) {
+                for library in entry.libraries.iter().copied() {
+                    let (collection, place) = (entry.collection, entry.place);
+                    if fits(Position { node: document.node, collection, place, library }) {
+                        let state = state(entry.version, entry.face, entry.holder, entry.name_print, library);
+                        states.insert(state, (collection, place));
+                    }
+                }
+            }
+        }
+        states
+    }
+
+    /// Returns a filter for changed documents.
+    pub(super) fn is_changed(&self) -> Vec<Value> {
+        in_nodes(&self.changed)
+    }
+
+    /// Returns a filter for entries at a position.
+    pub(super) fn at(&self, view: &SharedView, fits: impl Fn(Position) -> bool) -> Value {
+        let mut numbers = Vec::new();
+        view.each_spot(|number, spot| {
+            let Spot { collection, place, library } = *spot;
+            if fits(Position { node: Id::NONE, collection, place, library }) {
+                numbers.push(number);
+            }
+        });
+        let unchanged = json!({"bool": {"filter": [spots(&numbers)], "must_not": self.is_changed()}});
+        let states = self.states(fits);
+        if states.is_empty() {
+            return unchanged;
+        }
+        let states: Vec<&String> = states.keys().collect();
+        json!({"bool": {"should": [unchanged, {"terms": {"state": states}}]}})
+    }
+}
+
+fn spots(numbers: &[u32]) -> Value {
+    json!({"terms": {"spot": [bitmap(numbers)], "value_type": "bitmap"}})
+}
+
+fn in_nodes(changed: &[ChangedDocument]) -> Vec<Value> {
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let nodes: Vec<i64> = changed.iter().map(|document| document.node.get()).collect();
+    vec![json!({"terms": {"node": nodes}})]
+}

@@ -141,8 +141,8 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
 /// Get the new documents of a saved search
 ///
 /// A document is new if it fits the search and the caller has not seen its present version, also if the caller may open
-/// it only since then. If more than 1,000 were seen, documents that were changed before the newest 1,000 results count as
-/// seen. Words and filters decide; similar words and parts of names are not looked for.
+/// it only since then. If more than 1,000 were seen, documents that were changed before the newest 1,000 results count
+/// as seen. Words and filters decide; similar words and parts of names are not looked for.
 #[utoipa::path(
     get,
     path = "/api/v1/saved-searches/{id}/new",

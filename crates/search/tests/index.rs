@@ -292,6 +292,29 @@ fn what_waits_to_be_read_is_known_for_each_document_and_admission() {
 }
 
 #[test]
+fn words_of_a_phrase_may_have_others_between_them() {
+    let home = Home::new();
+    let index = home.open();
+    let mut writer = writer_of(&index);
+    writer.replace(Id::new(1), &[entry(1, "a.txt", "one two three four five six")]).unwrap();
+    writer.replace(Id::new(2), &[entry(2, "b.txt", &"cat cat cat dog dog dog ".repeat(30_000))]).unwrap();
+    writer.commit(&checkpoint(1)).unwrap();
+    let view = index.view();
+    let none = [] as [i64; 0];
+    assert_eq!(found(&view, "\"one four six\"~3", 9), [1]);
+    assert_eq!(found(&view, "\"one four six\"~2", 9), none);
+    assert_eq!(found(&view, "\"two one\"~2", 9), [1], "two words may be swapped");
+    assert_eq!(found(&view, "\"two one\"~1", 9), none);
+    assert_eq!(found(&view, "two -\"one three\"~1", 9), none);
+    if !home.is_shared() {
+        // Words that repeat have very many ways to follow each other.
+        let often = format!("\"{}\"~50", "cat dog ".repeat(12));
+        assert_eq!(found(&view, &often, 9), [2]);
+        assert_eq!(found_of(&view, &often, 9, |_| false), none);
+    }
+}
+
+#[test]
 fn names_are_found_by_any_part_of_them() {
     let home = Home::new();
     let index = home.open();

@@ -129,24 +129,6 @@ fn inflections_of_a_word_are_found() {
 }
 
 #[test]
-fn words_of_a_phrase_may_have_others_between_them() {
-    let shelf = Shelf::of([
-        entry(1, "a.txt", "one two three four five six"),
-        entry(2, "b.txt", &"cat cat cat dog dog dog ".repeat(30_000)),
-    ]);
-    assert_eq!(shelf.set("\"one four six\"~3"), [1]);
-    assert_eq!(shelf.set("\"one four six\"~2"), [] as [i64; 0]);
-    assert_eq!(shelf.set("\"two one\"~2"), [1], "two words may be swapped");
-    assert_eq!(shelf.set("\"two one\"~1"), [] as [i64; 0]);
-    assert_eq!(shelf.set("two -\"one three\"~1"), [] as [i64; 0]);
-    // Words that repeat have very many ways to follow each other.
-    let often = format!("\"{}\"~50", "cat dog ".repeat(12));
-    assert_eq!(shelf.set(&often), [2]);
-    let top = shelf.top(&SearchQuery::parse(&often, NOW), Tolerance::Exact, HitOrder::Newest, &InPlace(Some(9)));
-    assert_eq!(top.total, 0);
-}
-
-#[test]
 fn operators_combine_words() {
     let texts = ["red heron", "red egret", "blue heron", "blue egret", "green"];
     let shelf = Shelf::of((1..).zip(texts).map(|(node, text)| entry(node, "x.txt", text)));

@@ -10,8 +10,8 @@ use search::index::{Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, Index
 
 use super::{Farm, at};
 
-/// Makes an index of these documents, whose texts consist of their paths, and takes it into use. Those whose names begin
-/// with "waiting" are still to be read.
+/// Makes an index of these documents, whose texts consist of their paths, and takes it into use. Those whose names
+/// begin with "waiting" are still to be read.
 pub async fn freeze(farm: &Farm, paths: &[&str]) -> tempfile::TempDir {
     let (admin, place) = (farm.administrator().await, tempfile::tempdir().unwrap());
     let database = admin.storage().await.unwrap().databases().unwrap().remove(0);

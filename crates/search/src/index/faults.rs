@@ -15,8 +15,8 @@ use super::schema;
 use super::view::LocalView;
 
 impl LocalView {
-    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks while
-    /// it reads the index.
+    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks
+    /// while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.

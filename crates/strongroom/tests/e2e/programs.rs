@@ -81,8 +81,8 @@ async fn documents_are_read_once_their_programs_are_installed() {
     assert_eq!(programs(&admin).await, Vec::<String>::new());
     wait_for_results(&admin, "board november", &["text.pdf"]).await;
     wait_for_results(&admin, "schiefer", &["page.doc"]).await;
-    // Without poppler, pages without text are not told from others.
-    wait_for_faults(&admin, &[("scan.png", "needs_tesseract"), ("text.doc", "needs_soffice")]).await;
+    let missing = [("scan.pdf", "needs_poppler"), ("scan.png", "needs_tesseract"), ("text.doc", "needs_soffice")];
+    wait_for_faults(&admin, &missing).await;
     let text = farm.run(&["crawl", "faults"]).unwrap();
     assert!(text.contains("needs_soffice"), "{text}");
 

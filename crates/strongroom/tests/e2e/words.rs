@@ -359,7 +359,7 @@ async fn a_document_that_takes_long_to_read_holds_up_no_other() {
     let is_incomplete = async || search(&rig.admin, "schiefer").await["texts"] != "complete";
     crate::mounted::until("slow documents that wait", is_incomplete).await;
     let metrics = rig.admin.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
-    let killed = "strongroom_sandbox_total{task=\"filter\",result=\"killed\"}";
+    let killed = "strongroom_sandbox_total{task=\"run-piped\",result=\"killed\"}";
     assert!(metrics.contains(killed), "the documents are slow: {metrics}");
     // What a slow document says now does not replace what it says later.
     rig.admin.put("slow0.pdf", b"{\\rtf1 no PDF}".to_vec()).await.unwrap();

@@ -279,14 +279,14 @@ fn what_waits_to_be_read_is_known_for_each_document_and_admission() {
     writer.commit(&checkpoint(1)).unwrap();
     writer.replace(Id::new(3), &[entry(3, "a.pdf", "read")]).unwrap();
     writer.commit(&checkpoint(2)).unwrap();
-    let view = index.view();
+    let (view, clock) = (index.view(), Clock::new(later()));
     assert_eq!(
-        [1, 2, 3].map(|node| view.waits_for_text_of(Id::new(node), Id::new(node * 10)).unwrap()),
+        [1, 2, 3].map(|node| view.waits_for_text_of(Id::new(node), Id::new(node * 10), &clock).unwrap()),
         [true, false, false]
     );
-    assert!(!view.waits_for_text_of(Id::new(1), Id::new(11)).unwrap(), "another version does not wait");
-    assert!(view.has_waiting(&Only(|_| true)).unwrap());
-    assert!(!view.has_waiting(&Only(|place: Id| place.get() != 1)).unwrap());
+    assert!(!view.waits_for_text_of(Id::new(1), Id::new(11), &clock).unwrap(), "another version does not wait");
+    assert!(view.has_waiting(&Only(|_| true), &clock).unwrap());
+    assert!(!view.has_waiting(&Only(|place: Id| place.get() != 1), &clock).unwrap());
     let waits = view.faults(None, 10, WantedFaults::Codes(&[Fault::WAITS_FOR_TEXT])).unwrap();
     assert_eq!(waits.iter().map(|waiting| waiting.node.get()).collect::<Vec<_>>(), [1]);
 }

@@ -43,7 +43,7 @@ pub struct SavedSearchRow {
     pub seen_at: Timestamp,
 }
 
-/// What the owner of a search has seen of its results.
+/// Results of a search that its owner has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenRow {
     /// Time of the marking.
@@ -81,7 +81,7 @@ pub fn find_by_name(reader: &mut Reader, owner: Id, folded: &str) -> Result<Opti
     reader.find(FIND_SAVED_SEARCH_BY_NAME, &params![owner, folded], saved_search)
 }
 
-/// What the owner has seen; `None` if there is no such search.
+/// Returns the results that the owner has seen; `None` if there is no such search.
 ///
 /// # Errors
 /// `Corrupt` if the versions cannot be read.
@@ -96,7 +96,7 @@ pub fn count(reader: &mut Reader, owner: Id) -> Result<i64> {
     Ok(reader.find(COUNT_SAVED_SEARCHES, &params![owner], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Adds a search of a user with what the user has seen. [`SavedSearchRow::seen_at`] is taken from there.
+/// Adds a search of a user with the results that the user has seen. [`SavedSearchRow::seen_at`] is taken from these.
 pub fn insert(tx: &mut Transaction, owner: Id, search: &SavedSearchRow, folded: &str, seen: &SeenRow) -> Result<()> {
     let values = params![
         search.id,

@@ -196,7 +196,7 @@ impl ContentPass {
         let whole =
             whole && was_in_time && trim.unknown.take().is_empty() && !self.misses_documents(reader, &trim.tail)?;
         // Texts of documents that the caller may not open are not missed.
-        let whole = match view.has_waiting(trim) {
+        let whole = match view.has_waiting(trim, &Clock::new(Instant::now() + view.time_limit(LONGEST))) {
             Ok(is_waiting) => whole && !is_waiting,
             Err(error) => return Ok(Err(error)),
         };

@@ -68,7 +68,7 @@ impl Session {
             };
             let clock = Clock::new(Instant::now() + view.time_limit(LONGEST));
             // Its text could not be read yet.
-            match view.waits_for_text_of(node, version) {
+            match view.waits_for_text_of(node, version, &clock) {
                 Ok(false) => {}
                 Ok(true) => return Ok(Ok(None)),
                 Err(error) => return Ok(Err(error)),

@@ -1,4 +1,4 @@
-//! What decides which entries a caller may find.
+//! Decisions about the entries that a caller may find.
 
 use std::collections::HashSet;
 
@@ -42,12 +42,12 @@ pub struct Spot {
     pub library: Id,
 }
 
-/// What a caller may find of the entries in a spot.
+/// The entries in a spot that a caller may find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// Nothing.
     None,
-    /// What everyone who may view the documents finds, and drafts of documents that the caller created.
+    /// Entries for everyone who may view the documents, and drafts of documents that the caller created.
     Viewers,
     /// Drafts too.
     Editors,

@@ -45,7 +45,7 @@ pub(super) const MAX_SPELLINGS: usize = 8;
 pub(super) const RARE: u64 = 10;
 
 /// Limit on the words for which similar ones are looked for, because each look-up is slow. The rarest are chosen.
-pub(super) const MAX_TOLERANT_WORDS: usize = 8;
+const MAX_TOLERANT_WORDS: usize = 8;
 
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
@@ -70,6 +70,21 @@ pub(super) fn terms(query: &SearchQuery, stems: &Stems) -> BTreeSet<String> {
         sought.words().iter().for_each(|word| terms.extend(forms(word.spellings(), stems)));
     }
     terms
+}
+
+/// Returns the rarest words of a query for which similar ones may count too, folded.
+pub(super) fn tolerant_words_of(query: &SearchQuery, idf: impl Fn(&QueryWord) -> f32) -> BTreeSet<String> {
+    let mut words: Vec<(f32, &String)> = Vec::new();
+    for (_, sought) in query.sought() {
+        if let Sought::Word(word) = sought
+            && allowed_difference(&word.folded).is_some()
+            && !words.iter().any(|(_, known)| **known == word.folded)
+        {
+            words.push((idf(word), &word.folded));
+        }
+    }
+    words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    words.into_iter().take(MAX_TOLERANT_WORDS).map(|(_, word)| word.clone()).collect()
 }
 
 /// Returns the words by which names, titles and texts are ranked. Stated authors are not.
@@ -103,18 +118,7 @@ impl<'a> Matching<'a> {
         let mut matching =
             Self { fields, columns, stems, weights, tolerance, tolerant_words, similar, admitted, clock };
         if tolerance.allows_similar() {
-            let mut words: Vec<(f32, &String)> = Vec::new();
-            for (_, sought) in query.sought() {
-                if let Sought::Word(word) = sought
-                    && allowed_difference(&word.folded).is_some()
-                    && !words.iter().any(|(_, known)| **known == word.folded)
-                {
-                    words.push((matching.idf(word), &word.folded));
-                }
-            }
-            words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-            let rarest = words.into_iter().take(MAX_TOLERANT_WORDS);
-            matching.tolerant_words = rarest.map(|(_, word)| word.clone()).collect();
+            matching.tolerant_words = tolerant_words_of(query, |word| matching.idf(word));
             for form in matching.forms(&matching.tolerant_words) {
                 if let Some(allowed) = allowed_difference(&form)
                     && matching.is_rare(&form)

@@ -10,6 +10,7 @@ use model::{Id, Result};
 
 use super::admission::Admission;
 use super::checkpoint::Checkpoint;
+use super::clock::Clock;
 use super::entry::{Entry, FaultyDocument, IndexedEntry, WantedFaults};
 use super::names::{NameHits, NameRequest};
 use super::opensearch::{ASKING, SharedGenerations, SharedIndex, SharedView, SharedWriter};
@@ -160,19 +161,19 @@ impl View {
         }
     }
 
-    /// Returns whether the text of an admitted entry is still to be read.
-    pub fn has_waiting(&self, admission: &dyn Admission) -> Result<bool> {
+    /// Returns whether the text of an admitted entry is still to be read. Supposes so if time is up.
+    pub fn has_waiting(&self, admission: &dyn Admission, clock: &Clock) -> Result<bool> {
         match &self.0 {
             ViewKind::Local(view) => view.has_waiting(admission),
-            ViewKind::Shared(view) => view.has_waiting(admission),
+            ViewKind::Shared(view) => view.has_waiting(admission, clock),
         }
     }
 
-    /// Returns whether the text of a version is still to be read.
-    pub fn waits_for_text_of(&self, document: Id, version: Id) -> Result<bool> {
+    /// Returns whether the text of a version is still to be read. Supposes so if time is up.
+    pub fn waits_for_text_of(&self, document: Id, version: Id, clock: &Clock) -> Result<bool> {
         match &self.0 {
             ViewKind::Local(view) => view.waits_for_text_of(document, version),
-            ViewKind::Shared(view) => view.waits_for_text_of(document, version),
+            ViewKind::Shared(view) => view.waits_for_text_of(document, version, clock),
         }
     }
 

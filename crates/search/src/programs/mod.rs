@@ -219,20 +219,15 @@ impl Programs {
 
     async fn read_pdf_without_poppler(&self, reading: Reading<'_>) -> Result<ReadDocument> {
         let recognition = reading.recognition;
-        let (read, lacks) = match self.read_as(ReadableFormat::Pdf, reading).await {
-            Ok(read) => (read, "text on scanned pages"),
-            Err(error) if matches!(error.code(), Code::NotReadable | Code::ReaderFailed) => {
-                (ReadDocument::default(), "its text")
-            }
+        let read = match self.read_as(ReadableFormat::Pdf, reading).await {
+            Ok(read) if recognition == Recognition::Off || !read.text.text.trim().is_empty() => return Ok(read),
+            // Its pages may be pictures.
+            Ok(read) => read,
+            Err(error) if matches!(error.code(), Code::NotReadable | Code::ReaderFailed) => ReadDocument::default(),
             Err(error) => return Err(error),
         };
-        if recognition == Recognition::Off && lacks != "its text" || !read.text.text.trim().is_empty() {
-            return Ok(read);
-        }
-        let message =
-            format!("{lacks} may be read by the programs of poppler, such as pdftotext, which are not installed");
-        let fault = Some(Error::invalid(message).with_code(Code::NeedsPoppler));
-        Ok(ReadDocument { fault, ..read })
+        let message = "the programs of poppler, such as pdftotext, may read its text, but are not installed";
+        Ok(ReadDocument { fault: Some(Error::invalid(message).with_code(Code::NeedsPoppler)), ..read })
     }
 
     /// Recognises text on pages that have none, one after the other. Pages that fail are left out.

@@ -110,24 +110,24 @@ impl SharedView {
     }
 
     /// See [`crate::index::View::has_waiting`].
-    pub(crate) fn has_waiting(&self, admission: &dyn Admission) -> Result<bool> {
-        self.waits(json!([Trimmed::of(self, admission).filter]))
+    pub(crate) fn has_waiting(&self, admission: &dyn Admission, clock: &Clock) -> Result<bool> {
+        self.waits(vec![Trimmed::of(self, admission).filter], clock)
     }
 
     /// See [`crate::index::View::waits_for_text_of`].
-    pub(crate) fn waits_for_text_of(&self, document: Id, version: Id) -> Result<bool> {
-        self.waits(json!([{"term": {"node": document.get()}}, {"term": {"version": version.get()}}]))
+    pub(crate) fn waits_for_text_of(&self, document: Id, version: Id, clock: &Clock) -> Result<bool> {
+        let is_it = vec![json!({"term": {"node": document.get()}}), json!({"term": {"version": version.get()}})];
+        self.waits(is_it, clock)
     }
 
-    /// Returns whether the text of an entry that fits these filters is still to be read.
-    fn waits(&self, mut filters: Value) -> Result<bool> {
-        if let Some(filters) = filters.as_array_mut() {
-            filters.push(json!({"term": {"fault": Fault::WAITS_FOR_TEXT}}));
-        }
+    /// Returns whether the text of an entry that fits these filters is still to be read. Supposes so if time is up.
+    fn waits(&self, mut filters: Vec<Value>, clock: &Clock) -> Result<bool> {
+        filters.push(json!({"term": {"fault": Fault::WAITS_FOR_TEXT}}));
         let asked = json!({
             "size": 1, "_source": false, "track_total_hits": false, "query": {"bool": {"filter": filters}},
         });
-        Ok(!self.list(asked)?.hits.is_empty())
+        let answer = self.search(asked, clock)?;
+        Ok(!answer.whole || !answer.hits.is_empty())
     }
 
     /// Returns the kept texts of entries in their stored form, without those that are gone or of another version.

@@ -11,7 +11,7 @@ use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::entry::Face;
 use crate::index::matching::{
-    MAX_SPELLINGS, MAX_TOLERANT_WORDS, NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, ranking_words,
+    MAX_SPELLINGS, NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, ranking_words, tolerant_words_of,
 };
 use crate::index::weights::idf_of;
 use crate::language::parts::{SHORTEST, each_part};
@@ -49,18 +49,7 @@ impl<'a> SharedMatching<'a> {
         let tolerant_words = BTreeSet::new();
         let mut matching = Self { view, trimmed, stems, counts, tolerance, tolerant_words };
         if tolerance.allows_similar() {
-            let mut words: Vec<(f32, &String)> = Vec::new();
-            for (_, sought) in query.sought() {
-                if let Sought::Word(word) = sought
-                    && allowed_difference(&word.folded).is_some()
-                    && !words.iter().any(|(_, known)| **known == word.folded)
-                {
-                    words.push((matching.idf(word), &word.folded));
-                }
-            }
-            words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-            matching.tolerant_words =
-                words.into_iter().take(MAX_TOLERANT_WORDS).map(|(_, word)| word.clone()).collect();
+            matching.tolerant_words = tolerant_words_of(query, |word| matching.idf(word));
         }
         matching
     }

@@ -128,8 +128,14 @@ impl SharedWriter {
                 // What is to be deleted need not be there.
                 200..=299 | 404 => {}
                 CONFLICT => return Err(taken_over(&self.name)),
+                status if !(400..=499).contains(&status) => {
+                    return Err(Error::unavailable(format!(
+                        "the search server at {} did not store an entry (status {status}): check its disk and its log",
+                        self.server.address()
+                    )));
+                }
                 status => {
-                    // The follower goes on. The nightly comparison counts what is missing.
+                    // It lies in the entry, so that it would be refused again. The follower goes on. The nightly comparison counts what is missing.
                     let (id, kind) = (item["_id"].as_str(), item["error"]["type"].as_str());
                     tracing::warn!(id, status, kind, "the search server does not take an entry");
                 }

@@ -16,7 +16,7 @@ use super::entries::{DocumentEntries, entries};
 use super::followed::note_followed;
 use super::pace::Pace;
 use super::place::{blocking, starting_checkpoint};
-use super::slow::{SlowReading, retried_documents};
+use super::slow::{Retried, SlowReading, retried_documents};
 use super::text::{TextReader, Turn};
 
 /// Polling interval for events, and for a document that is being read beside them.
@@ -301,8 +301,9 @@ impl Follower {
         let Some((node, version)) = self.checkpoint.retry.filter(|_| self.pace.may_go_on()) else { return Ok(()) };
         let begun = Instant::now();
         let view = self.committed_view().await?;
-        let (documents, last) =
-            blocking(move || retried_documents(&view, (Id::new(node), Id::new(version)), BATCH_WALK)).await?;
+        let before = (Id::new(node), Id::new(version));
+        let read = blocking(move || retried_documents(&view, before, BATCH_WALK)).await?;
+        let Retried { documents, last } = read;
         self.write_items(documents, COMMIT).await?;
         self.checkpoint.retry = last.map(|(node, version)| (node.get(), version.get()));
         if last.is_none() {

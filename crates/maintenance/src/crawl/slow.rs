@@ -44,17 +44,24 @@ pub(super) struct SlowReading {
     has_more: bool,
 }
 
-/// Returns documents that need a program, newest first: at most `limit` before this document and version, and the last
-/// of them; `None` if there are none. Blocks.
+/// Documents that need a program.
+pub(super) struct Retried {
+    /// The documents, the newest first.
+    pub(super) documents: Vec<Id>,
+    /// The last document and version; `None` if there are none.
+    pub(super) last: Option<(Id, Id)>,
+}
+
+/// Returns documents that need a program: at most `limit` entries before this document and version. Blocks.
 ///
 /// # Errors
 /// `Corrupt` or `Unavailable` if the index cannot be read.
-pub(super) fn retried_documents(view: &View, before: (Id, Id), limit: usize) -> Result<(Vec<Id>, Option<(Id, Id)>)> {
+pub(super) fn retried_documents(view: &View, before: (Id, Id), limit: usize) -> Result<Retried> {
     let faults = view.faults(Some(before), limit, WantedFaults::Codes(&NEED_PROGRAMS.map(Code::as_str)))?;
     let last = faults.last().map(|fault| (fault.node, fault.version));
     let mut documents: Vec<Id> = faults.into_iter().map(|fault| fault.node).collect();
     documents.dedup();
-    Ok((documents, last))
+    Ok(Retried { documents, last })
 }
 
 impl SlowReading {

@@ -96,7 +96,7 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("file"), "x").unwrap();
         for closed in [&deep, &place.path().join("scratch-1-1/closed")] {
-            fs::set_permissions(closed, Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(closed, Permissions::from_mode(0o000)).unwrap();
         }
         open_up(&place.path().join("scratch-1-1")).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

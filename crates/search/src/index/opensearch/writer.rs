@@ -135,8 +135,8 @@ impl SharedWriter {
                     )));
                 }
                 status => {
-                    // It lies in the entry, which would be refused again, so the follower goes on. The nightly comparison
-                    // counts what is missing.
+                    // It lies in the entry, which would be refused again, so the follower goes on. The nightly
+                    // comparison counts what is missing.
                     let (id, kind) = (item["_id"].as_str(), item["error"]["type"].as_str());
                     tracing::warn!(id, status, kind, "the search server does not take an entry");
                 }

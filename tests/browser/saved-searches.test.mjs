@@ -72,7 +72,7 @@ test('a saved search tells what is new until it is marked as seen', async () => 
   await page.locator('.pane').getByText('Another heron stands.').first().waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Mark all as seen' }).click();
-  await page.getByText('Marked as seen').waitFor();
+  await page.getByText('Marked as seen', { exact: true }).waitFor();
   await page.getByRole('heading', { name: 'Nothing new' }).waitFor();
   const feed = await page.request.get(await page.getByRole('link', { name: 'Atom' }).getAttribute('href'));
   assert.match(feed.headers()['content-type'], /^application\/atom\+xml/);

@@ -158,17 +158,22 @@ test('an upload is paused and goes on', async () => {
   await signIn(page);
   await openFolder(page, 'pauses');
   await page.evaluate(() => { window.before = true; });
-  let held;
-  await page.route('**/api/v1/uploads', async (route) => {
-    await new Promise((resolve) => { held = resolve; });
-    return route.continue().catch(() => {});
+  let release;
+  const released = new Promise((resolve) => { release = resolve; });
+  const held = new Promise((resolve) => {
+    page.route('**/api/v1/uploads', async (route) => {
+      resolve();
+      await released;
+      return route.continue().catch(() => {});
+    });
   });
   await page.locator('#upload-files').setInputFiles([file('Wait.txt', 'wait')]);
   const queue = page.locator('#upload-queue');
+  await held;
   await queue.getByRole('button', { name: 'Pause' }).click();
   await queue.getByText('paused').waitFor();
   await page.unroute('**/api/v1/uploads');
-  held();
+  release();
   await queue.getByRole('button', { name: 'Resume' }).click();
   await reloaded(page);
   assert.equal(await textOf('pauses/Wait.txt'), 'wait');

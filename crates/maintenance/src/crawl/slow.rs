@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::entries::{DocumentEntries, entries};
 use super::text::{TextReader, Turn};
 
-/// Limit on the documents that are remembered: as many as an index returns at once. It knows the others.
+/// Limit on the documents that are remembered for each round: as many as an index returns at once. It knows the others.
 const MAX_REMEMBERED: usize = 10_000;
 /// Pause after a store or a child process did not answer, and minimum interval between two rounds with such failures.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -20,14 +20,52 @@ const ROUND: Duration = Duration::from_secs(30);
 /// Error codes of documents that a program of others may be able to read.
 const NEED_PROGRAMS: [Code; 3] = [Code::NeedsPoppler, Code::NeedsSoffice, Code::NeedsTesseract];
 
-/// Documents that are read in turn.
+/// Documents that are read in turn, a page after the other.
 #[derive(Default)]
 struct Round {
+    /// The documents of this page.
     documents: BTreeSet<i64>,
     /// The document that was read last.
     last: i64,
     has_failed: bool,
     rests_until: Option<Instant>,
+    /// True if the index may know documents that are not in this page.
+    has_more: bool,
+    /// The document and version before which the next page begins; `None` for the first page.
+    before: Option<(Id, Id)>,
+    /// True once all documents of this page were tried, and the next page is to be read.
+    wants_page: bool,
+}
+
+/// A page of waiting documents that is to be read from an index.
+pub(super) struct WantedPage {
+    turn: Turn,
+    before: Option<(Id, Id)>,
+}
+
+/// A page of waiting documents.
+pub(super) struct Page {
+    wanted: WantedPage,
+    documents: BTreeSet<i64>,
+    /// The last document and version; `None` if there are no more pages.
+    last: Option<(Id, Id)>,
+}
+
+impl WantedPage {
+    /// Reads the page. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub(super) fn read(self, view: &View) -> Result<Page> {
+        let code = match self.turn {
+            Turn::Recognition => Fault::WAITS_FOR_RECOGNITION,
+            Turn::First | Turn::Slow => Fault::WAITS_FOR_TEXT,
+        };
+        let faults = view.faults(self.before, MAX_REMEMBERED, WantedFaults::Codes(&[code]))?;
+        let last = faults.last().filter(|_| faults.len() >= MAX_REMEMBERED).map(|fault| (fault.node, fault.version));
+        let documents = faults.iter().map(|fault| fault.node.get()).collect();
+        Ok(Page { wanted: self, documents, last })
+    }
 }
 
 /// The documents that wait, and the one among them that is being read.
@@ -40,8 +78,6 @@ pub(super) struct SlowReading {
     pub(super) is_stale: bool,
     texts: Round,
     recognitions: Round,
-    /// Set if the index may know more of them.
-    has_more: bool,
 }
 
 /// Documents that need a program.
@@ -70,26 +106,37 @@ impl SlowReading {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub(super) fn of(view: &View) -> Result<Self> {
-        let (texts, more_texts) = Round::of(view, Fault::WAITS_FOR_TEXT)?;
-        let (recognitions, more_recognitions) = Round::of(view, Fault::WAITS_FOR_RECOGNITION)?;
-        Ok(Self {
-            reading: JoinSet::new(),
-            last: (Id::NONE, Turn::Slow),
-            is_stale: false,
-            texts,
-            recognitions,
-            has_more: more_texts || more_recognitions,
-        })
+        let (last, is_stale) = ((Id::NONE, Turn::Slow), false);
+        let (texts, recognitions) = (Round::default(), Round::default());
+        let mut slow = Self { reading: JoinSet::new(), last, is_stale, texts, recognitions };
+        for turn in [Turn::Slow, Turn::Recognition] {
+            slow.turn_page(WantedPage { turn, before: None }.read(view)?);
+        }
+        Ok(slow)
     }
 
-    /// Returns the number of documents that wait, as far as they are remembered.
+    /// Returns the number of documents that wait, as far as they are remembered, and one for all others.
     pub(super) fn waiting(&self) -> usize {
-        self.texts.documents.len() + self.recognitions.documents.len() + usize::from(self.has_more)
+        let waiting = |round: &Round| round.documents.len() + usize::from(round.has_more);
+        waiting(&self.texts) + waiting(&self.recognitions)
     }
 
-    /// Returns whether all remembered documents were read, and the index may know others.
-    pub(super) fn has_unknown(&self) -> bool {
-        self.has_more && self.texts.documents.is_empty() && self.recognitions.documents.is_empty()
+    /// Returns a page that is to be read next: all remembered documents were tried, and the index may know others.
+    pub(super) fn wanted_page(&self) -> Option<WantedPage> {
+        let wanted = |round: &Round, turn| round.wants_page.then_some(WantedPage { turn, before: round.before });
+        wanted(&self.texts, Turn::Slow).or_else(|| wanted(&self.recognitions, Turn::Recognition))
+    }
+
+    /// Goes on with a page, read from an index to which everything was committed.
+    pub(super) fn turn_page(&mut self, page: Page) {
+        self.round(page.wanted.turn).turn_page(page);
+    }
+
+    fn round(&mut self, turn: Turn) -> &mut Round {
+        match turn {
+            Turn::Recognition => &mut self.recognitions,
+            Turn::First | Turn::Slow => &mut self.texts,
+        }
     }
 
     /// Returns the entries of the document that was being read, once they are there.
@@ -125,53 +172,56 @@ impl SlowReading {
 
     /// Notes that the document that was read last still waits.
     pub(super) fn note_failure(&mut self) {
-        let round = if self.last.1 == Turn::Recognition { &mut self.recognitions } else { &mut self.texts };
+        let round = self.round(self.last.1);
         (round.has_failed, round.rests_until) = (true, Some(Instant::now() + PAUSE));
     }
 
     /// Notes that the entries of a document are written. A reading of it may have begun before.
     pub(super) fn note_written(&mut self, id: Id, is_whole: bool, awaits_recognition: bool) {
         self.is_stale |= self.last.0 == id;
-        self.has_more |= self.texts.note(id, !is_whole);
-        self.has_more |= self.recognitions.note(id, is_whole && awaits_recognition);
+        self.texts.note(id, !is_whole);
+        self.recognitions.note(id, is_whole && awaits_recognition);
     }
 }
 
 impl Round {
-    /// Returns the documents with an error code, and whether there may be more.
-    fn of(view: &View, code: &str) -> Result<(Self, bool)> {
-        let faults = view.faults(None, MAX_REMEMBERED, WantedFaults::Codes(&[code]))?;
-        let has_more = faults.len() == MAX_REMEMBERED;
-        let documents = faults.into_iter().map(|fault| fault.node.get()).collect();
-        Ok((Self { documents, ..Self::default() }, has_more))
+    fn turn_page(&mut self, page: Page) {
+        self.has_more = page.wanted.before.is_some() || page.last.is_some();
+        (self.documents, self.before) = (page.documents, page.last);
+        (self.last, self.wants_page) = (0, false);
     }
 
     fn next(&mut self, now: Instant) -> Option<Id> {
-        if self.documents.is_empty() || self.rests_until.is_some_and(|until| now < until) {
+        if self.wants_page || self.rests_until.is_some_and(|until| now < until) {
             return None;
         }
         let next = match self.documents.range(self.last + 1..).next() {
             Some(next) => *next,
-            None if std::mem::take(&mut self.has_failed) => {
-                (self.last, self.rests_until) = (0, Some(now + ROUND));
-                return None;
+            None => {
+                // A round ends with its last page.
+                if self.before.is_none() && std::mem::take(&mut self.has_failed) {
+                    self.rests_until = Some(now + ROUND);
+                }
+                (self.last, self.wants_page) = (0, self.has_more);
+                if self.has_more || self.rests_until.is_some_and(|until| now < until) {
+                    return None;
+                }
+                *self.documents.first()?
             }
-            None => *self.documents.first()?,
         };
         self.last = next;
         Some(Id::new(next))
     }
 
-    /// Remembers or forgets a document. Returns whether it was not remembered, because there are too many.
-    fn note(&mut self, id: Id, waits: bool) -> bool {
+    /// Remembers or forgets a document.
+    fn note(&mut self, id: Id, waits: bool) {
         if !waits {
             self.documents.remove(&id.get());
         } else if self.documents.len() < MAX_REMEMBERED {
             self.documents.insert(id.get());
         } else {
-            return !self.documents.contains(&id.get());
+            self.has_more |= !self.documents.contains(&id.get());
         }
-        false
     }
 }
 
@@ -200,11 +250,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_remembered_is_told() {
+    fn documents_that_are_not_remembered_are_read_beside_one_that_fails_forever() {
+        let many = 2 * MAX_REMEMBERED as i64 + 10;
+        let mut waiting: BTreeSet<i64> = (1..=many).collect();
+        let (mut round, mut now) = (Round { wants_page: true, ..Round::default() }, Instant::now());
+        let failing = many;
+        while waiting.len() > 1 {
+            if round.wants_page {
+                let before = round.before.map_or(i64::MAX, |(node, _)| node.get());
+                let documents: BTreeSet<i64> =
+                    waiting.iter().rev().copied().filter(|id| *id < before).take(MAX_REMEMBERED).collect();
+                let last = documents.first().filter(|_| documents.len() == MAX_REMEMBERED);
+                let last = last.map(|id| (Id::new(*id), Id::NONE));
+                round.turn_page(Page { wanted: WantedPage { turn: Turn::Slow, before: round.before }, documents, last });
+            }
+            match round.next(now) {
+                Some(id) if id.get() == failing => round.has_failed = true,
+                Some(id) => {
+                    assert!(waiting.remove(&id.get()), "read once");
+                    round.note(id, false);
+                }
+                None => now += ROUND,
+            }
+        }
+        assert!(waiting.contains(&failing));
+    }
+
+    #[test]
+    fn the_next_page_is_wanted_once_there_is_no_room() {
         let mut round = Round { documents: (0..MAX_REMEMBERED as i64).collect(), ..Round::default() };
-        assert!(!round.note(Id::new(1), true));
-        assert!(round.note(Id::new(-1), true));
-        assert!(!round.note(Id::new(1), false));
-        assert!(!round.note(Id::new(-1), true));
+        round.note(Id::new(1), true);
+        assert!(!round.has_more);
+        round.note(Id::new(-1), true);
+        assert!(round.has_more);
+        round.documents.clear();
+        assert_eq!(round.next(Instant::now()), None);
+        assert!(round.wants_page);
     }
 }

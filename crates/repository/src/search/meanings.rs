@@ -182,9 +182,13 @@ impl Meanings {
     }
 }
 
-/// Returns the words of a name, as documents state their authors.
+/// Limit on the words of a name that are looked for.
+const MAX_NAME_WORDS: usize = 8;
+
+/// Returns the words of a name, as documents state their authors. More than [`MAX_NAME_WORDS`] are left out.
 fn stated(name: &str) -> Option<Expression> {
-    let words = QueryWord::all_of(name);
+    let mut words = QueryWord::all_of(name);
+    words.truncate(MAX_NAME_WORDS);
     let is_sought = !words.is_empty() && !is_caller(name);
     is_sought.then_some(Expression::Words(WordField::StatedAuthor, Sought::Phrase { words, gap: 1 }))
 }

@@ -176,7 +176,8 @@ impl Session {
     /// count as seen.
     ///
     /// # Errors
-    /// Those of [`Session::save_search`]; `NotFound`, also for a search of another user.
+    /// Those of [`Session::save_search`]; `NotFound`, also for a search of another user; `Conflict` with code
+    /// `value_changed` if the query changed meanwhile.
     #[boxed]
     pub async fn replace_saved_search(&self, id: Id, new: SearchToSave) -> Result<SavedSearch> {
         self.require_own_account("change a saved search")?;
@@ -187,6 +188,7 @@ impl Session {
         let row = new.row(id, before.created_at);
         let owner = self.principal.id;
         let replace = move |tx: &mut Transaction| {
+            refuse_changed(tx, owner, id, &before.query)?;
             refuse_taken(tx, owner, id, &row.name, &folded)?;
             if saved_search::update(tx, owner, &row, &folded)? == 0 {
                 return Err(no_search(id));
@@ -275,7 +277,8 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`, also for a search of another user; `Invalid` with code `too_many` for more versions; `Forbidden`
-    /// with code `token_scope` for a token that does not cover the whole account.
+    /// with code `token_scope` for a token that does not cover the whole account; `Conflict` with code `value_changed`
+    /// if the query changed meanwhile.
     #[boxed]
     pub async fn mark_saved_search_seen(&self, id: Id, versions: Option<Vec<Id>>) -> Result<()> {
         self.require_own_account("mark documents as seen")?;
@@ -291,6 +294,7 @@ impl Session {
         let owner = self.principal.id;
         // Read in the transaction, so that what another window has marked meanwhile stays marked.
         let mark = move |tx: &mut Transaction| {
+            refuse_changed(tx, owner, id, &search.query)?;
             let before = seen_versions(saved_search::seen(tx, owner, id)?.ok_or_else(|| no_search(id))?);
             saved_search::set_seen(tx, owner, id, &matching.seen(&before, &shown)).map(drop)
         };
@@ -337,6 +341,16 @@ fn refuse_taken(reader: &mut Reader, owner: Id, id: Id, name: &str, folded: &str
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses what was computed for a query that another window has replaced meanwhile.
+fn refuse_changed(reader: &mut Reader, owner: Id, id: Id, query: &str) -> Result<()> {
+    let row = saved_search::find(reader, owner, id)?.ok_or_else(|| no_search(id))?;
+    if row.query == query {
+        return Ok(());
+    }
+    Err(Error::conflict("the query of the saved search was changed meanwhile: look at its results again")
+        .with_code(Code::ValueChanged))
 }
 
 fn no_condition() -> Error {

@@ -2,6 +2,7 @@
 //!
 //! Each answer is computed when it is asked for, with the rights that the caller has then.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,25 +73,37 @@ impl Matching {
         self.seen(&SeenVersions { through, versions: HashSet::new() }, &Shown::All)
     }
 
-    /// Returns what is seen after results were shown. What could not be searched stays as it was. If more than
-    /// [`MAX_SEEN`] were seen, those that were changed before the newest results count as seen.
+    /// Returns what is seen after results were shown. Versions that are not found now stay seen as far as there is room:
+    /// they may be found again. If more than [`MAX_SEEN`] were seen, those that were changed before the newest results
+    /// count as seen.
     pub(super) fn seen(&self, before: &SeenVersions, shown: &Shown) -> SeenRow {
         let is_seen = |(version, at): &&(Id, Timestamp)| shown.has(*version) || before.has(*version, *at);
         let mut versions: Vec<Id> = self.versions.iter().filter(is_seen).map(|(version, _)| *version).collect();
-        match shown {
-            Shown::All if self.found.more => {}
-            _ if self.is_complete && !self.found.more => {}
-            Shown::All => versions.extend(&before.versions),
-            Shown::Versions(shown) => versions.extend(before.versions.union(shown)),
+        let found: HashSet<Id> = versions.iter().copied().collect();
+        let mut others = before.versions.clone();
+        if let Shown::Versions(shown) = shown
+            && !self.is_whole()
+        {
+            others.extend(shown);
         }
+        let mut others: Vec<Id> = others.into_iter().filter(|version| !found.contains(version)).collect();
         // The greatest identifiers are the latest.
+        others.sort_unstable_by_key(|version| Reverse(*version));
+        let room = MAX_SEEN.saturating_sub(versions.len());
+        let lacks_room = match shown {
+            Shown::All => self.found.more && self.versions.len() >= MAX_SEEN,
+            Shown::Versions(_) => others.len() > room && !self.is_whole(),
+        };
+        others.truncate(room);
+        versions.extend(others);
         versions.sort_unstable();
-        versions.dedup();
-        let surplus = versions.len().saturating_sub(MAX_SEEN);
-        versions.drain(..surplus);
-        let is_all = surplus > 0 || matches!(shown, Shown::All);
-        let oldest = self.versions.iter().map(|(_, at)| *at).min().filter(|_| self.found.more && is_all);
+        let oldest = self.versions.iter().map(|(_, at)| *at).min().filter(|_| lacks_room);
         SeenRow { at: Timestamp::now(), through: before.through.max(oldest.unwrap_or(before.through)), versions }
+    }
+
+    /// Returns whether these are all documents that fit.
+    fn is_whole(&self) -> bool {
+        self.is_complete && !self.found.more
     }
 }
 
@@ -179,12 +192,26 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_no_longer_fit_are_forgotten_unless_the_search_was_incomplete() {
+    fn what_was_seen_stays_seen_while_it_is_not_found() {
         let before = seen(0, [1, 2, 9]);
-        assert_eq!(kept(&matching(1..=4, false, true).seen(&before, &shown([4, 7]))), (0, vec![1, 2, 4]));
+        assert_eq!(kept(&matching(1..=4, false, true).seen(&before, &shown([4, 7]))), (0, vec![1, 2, 4, 9]));
         assert_eq!(kept(&matching(1..=4, false, false).seen(&before, &shown([4, 7]))), (0, vec![1, 2, 4, 7, 9]));
-        assert_eq!(kept(&matching(1..=3, false, true).seen(&before, &Shown::All)), (0, vec![1, 2, 3]));
+        assert_eq!(kept(&matching(1..=3, false, true).seen(&before, &Shown::All)), (0, vec![1, 2, 3, 9]));
         assert_eq!(kept(&matching(1..=3, false, false).seen(&before, &Shown::All)), (0, vec![1, 2, 3, 9]));
+        // The index is far behind: what it has is not all.
+        assert_eq!(kept(&matching(1..=3, true, false).seen(&before, &Shown::All)), (0, vec![1, 2, 3, 9]));
+    }
+
+    #[test]
+    fn the_time_is_set_only_without_room_for_versions() {
+        for (more, is_complete) in [(false, true), (false, false), (true, true), (true, false)] {
+            for many in [1, 500, 999] {
+                let before = seen(5, [3_001]);
+                let row = matching(2_000..2_000 + many, more, is_complete).seen(&before, &Shown::All);
+                assert_eq!(row.through.micros(), 5, "{many} {more} {is_complete}");
+                assert!(row.versions.contains(&Id::new(3_001)), "{many} {more} {is_complete}");
+            }
+        }
     }
 
     #[test]
@@ -197,6 +224,9 @@ mod tests {
         let surplus = newest.seen(&seen(5, 1_001..=2_000), &shown([2_500]));
         assert_eq!((surplus.through.micros(), surplus.versions.len()), (2_001, MAX_SEEN));
         assert_eq!(surplus.versions.last(), Some(&Id::new(2_500)));
+        // What is left out does not fit, as everything was searched.
+        let few = matching(2_001..=2_002, false, true).seen(&seen(5, 1_001..=2_000), &shown([2_001, 2_002]));
+        assert_eq!((few.through.micros(), few.versions.len()), (5, MAX_SEEN));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tantivy::index::SegmentId;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::admitted::AdmittedEntries;
 use super::clock::Clock;
@@ -73,13 +73,14 @@ impl Query for Phrase {
     }
 }
 
-impl Weight for PhraseWeight {
-    fn scorer(&self, segment: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+impl PhraseWeight {
+    /// Returns a scorer that has not compared an entry yet; `None` if the segment lacks a word.
+    fn unmoved_scorer(&self, segment: &SegmentReader, boost: Score) -> tantivy::Result<Option<PhraseScorer>> {
         let index = segment.inverted_index(self.phrase.field)?;
         let mut postings = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let Some(found) = index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)? else {
-                return Ok(Box::new(EmptyScorer));
+                return Ok(None);
             };
             postings.push(found);
         }
@@ -92,7 +93,7 @@ impl Weight for PhraseWeight {
             }
             None => None,
         };
-        let mut scorer = PhraseScorer {
+        Ok(Some(PhraseScorer {
             positions: vec![Vec::new(); postings.len()],
             postings,
             order: self.order.clone(),
@@ -103,9 +104,27 @@ impl Weight for PhraseWeight {
             ranking,
             doc: 0,
             count: 0,
-        };
+        }))
+    }
+}
+
+impl Weight for PhraseWeight {
+    fn scorer(&self, segment: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        let Some(mut scorer) = self.unmoved_scorer(segment, boost)? else { return Ok(Box::new(EmptyScorer)) };
         scorer.find(0);
         Ok(Box::new(scorer))
+    }
+
+    fn scorer_danger(
+        &self,
+        segment: &SegmentReader,
+        target: DocId,
+        boost: Score,
+    ) -> tantivy::Result<(SeekDangerResult, Box<dyn Scorer>)> {
+        let Some(mut scorer) = self.unmoved_scorer(segment, boost)? else {
+            return Ok((SeekDangerResult::SeekLowerBound(TERMINATED), Box::new(EmptyScorer)));
+        };
+        Ok((scorer.seek_danger(target), Box::new(scorer)))
     }
 
     fn explain(&self, segment: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
@@ -122,19 +141,22 @@ impl PhraseScorer {
         self.doc = TERMINATED;
         while candidate < TERMINATED && !self.clock.is_over() {
             let next = self.with_all_words(candidate);
-            if next != candidate {
-                candidate = next;
-                continue;
-            }
-            let is_admitted = self.admitted.as_ref().is_none_or(|entries| entries.has(self.segment, candidate));
-            self.count = if is_admitted { self.occurrences() } else { 0 };
-            if self.count > 0 {
-                self.doc = candidate;
+            if next == candidate && self.compare(candidate) {
                 break;
             }
-            candidate += 1;
+            candidate = next.max(candidate + 1);
         }
         self.doc
+    }
+
+    /// Returns whether the phrase is in an entry with all words, and moves there if it is.
+    fn compare(&mut self, doc: DocId) -> bool {
+        let is_admitted = self.admitted.as_ref().is_none_or(|entries| entries.has(self.segment, doc));
+        self.count = if is_admitted { self.occurrences() } else { 0 };
+        if self.count > 0 {
+            self.doc = doc;
+        }
+        self.count > 0
     }
 
     /// Returns the candidate if all words are in it, else one that comes later. No entry between them has all words.
@@ -173,6 +195,21 @@ impl DocSet for PhraseScorer {
 
     fn seek(&mut self, target: DocId) -> DocId {
         if target <= self.doc { self.doc } else { self.find(target) }
+    }
+
+    /// Compares the positions of this entry only, so that the time does not depend on the texts of others.
+    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
+        if target >= TERMINATED || self.clock.is_over() {
+            return SeekDangerResult::SeekLowerBound(TERMINATED);
+        }
+        if self.doc == target && self.count > 0 {
+            return SeekDangerResult::Found;
+        }
+        let next = self.with_all_words(target);
+        if next == target && self.compare(target) {
+            return SeekDangerResult::Found;
+        }
+        SeekDangerResult::SeekLowerBound(next.max(target + 1))
     }
 
     fn doc(&self) -> DocId {

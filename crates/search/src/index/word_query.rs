@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tantivy::query::{AutomatonWeight, DfaWrapper, EnableScoring, FuzzyTermQuery, Query, Weight};
-use tantivy::schema::Field;
-use tantivy::{Result, Term};
+use tantivy::query::{
+    AutomatonWeight, BitSetDocSet, ConstScorer, DfaWrapper, EmptyScorer, EnableScoring, Explanation, FuzzyTermQuery,
+    Query, Scorer, Weight,
+};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{BitSet, DocId, DocSet, Result, Score, SegmentReader, TERMINATED, Term};
 use tantivy_fst::Automaton;
 
 use super::clock::Clock;
@@ -23,7 +26,83 @@ where
     A: Automaton<State: Clone> + Clone + fmt::Debug + Send + Sync + 'static,
 {
     fn weight(&self, _: EnableScoring<'_>) -> Result<Box<dyn Weight>> {
-        Ok(Box::new(AutomatonWeight::new(self.field, self.words.clone())))
+        Ok(Box::new(WordWeight { field: self.field, words: AutomatonWeight::new(self.field, self.words.clone()) }))
+    }
+}
+
+/// Share of a segment's entries, as a divisor, from which on a bit for each entry takes less memory than a list.
+const DENSE: u32 = 32;
+
+/// Collects the entries with any of the words. Takes memory in proportion to them, and none if there are none, because
+/// a query can have many such parts. The weights of tantivy take a bit for each entry of the segment.
+struct WordWeight<A> {
+    field: Field,
+    words: AutomatonWeight<A>,
+}
+
+impl<A> Weight for WordWeight<A>
+where
+    A: Automaton<State: Clone> + Send + Sync + 'static,
+{
+    fn scorer(&self, segment: &SegmentReader, boost: Score) -> Result<Box<dyn Scorer>> {
+        let words = self.words.get_match_term_infos(segment)?;
+        let most = words.iter().fold(0_u32, |sum, word| sum.saturating_add(word.doc_freq));
+        if most == 0 {
+            return Ok(Box::new(EmptyScorer));
+        }
+        let is_dense = most >= segment.max_doc() / DENSE;
+        let mut set = BitSet::with_max_value(if is_dense { segment.max_doc() } else { 0 });
+        let mut list = Vec::with_capacity(if is_dense { 0 } else { most as usize });
+        let index = segment.inverted_index(self.field)?;
+        for word in &words {
+            let mut found = index.read_block_postings_from_terminfo(word, IndexRecordOption::Basic)?;
+            while !found.docs().is_empty() {
+                match is_dense {
+                    true => found.docs().iter().for_each(|doc| drop(set.insert(*doc))),
+                    false => list.extend_from_slice(found.docs()),
+                }
+                found.advance();
+            }
+        }
+        if is_dense {
+            return Ok(Box::new(ConstScorer::new(BitSetDocSet::from(set), boost)));
+        }
+        list.sort_unstable();
+        list.dedup();
+        Ok(Box::new(ConstScorer::new(ListDocSet { entries: list, at: 0 }, boost)))
+    }
+
+    fn explain(&self, segment: &SegmentReader, doc: DocId) -> Result<Explanation> {
+        let mut scorer = self.scorer(segment, 1.0)?;
+        let fits = scorer.doc() == doc || scorer.doc() < doc && scorer.seek(doc) == doc;
+        Ok(Explanation::new("words of an automaton", if fits { scorer.score() } else { 0.0 }))
+    }
+}
+
+/// Entries in a list.
+struct ListDocSet {
+    /// Different, in their order.
+    entries: Vec<DocId>,
+    at: usize,
+}
+
+impl DocSet for ListDocSet {
+    fn advance(&mut self) -> DocId {
+        self.at = (self.at + 1).min(self.entries.len());
+        self.doc()
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        self.at += self.entries[self.at..].partition_point(|doc| *doc < target);
+        self.doc()
+    }
+
+    fn doc(&self) -> DocId {
+        self.entries.get(self.at).copied().unwrap_or(TERMINATED)
+    }
+
+    fn size_hint(&self) -> u32 {
+        self.entries.len() as u32
     }
 }
 

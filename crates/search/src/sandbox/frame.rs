@@ -99,7 +99,7 @@ pub async fn receive_answer(from: &mut (impl AsyncRead + Unpin)) -> io::Result<A
     let [first, second, third] = <[String; 3]>::try_from(parts).map_err(|_| io::ErrorKind::InvalidData)?;
     let read = match head[0] {
         TEXT => Ok(DocumentText { title: first, author: second, text: third, is_cut: head[1] & CUT != 0 }),
-        REFUSED => Err(refused(&first, second)),
+        REFUSED => Err(refused(&first, &second)),
         _ => return Err(io::ErrorKind::InvalidData.into()),
     };
     Ok(Answer { read, is_last: head[1] & LAST != 0 })

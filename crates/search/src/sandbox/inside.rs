@@ -100,7 +100,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
 pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
     match serde_json::from_slice(bytes) {
         Ok(Answer::Read(found)) => Ok(Ok(found)),
-        Ok(Answer::Refused(code, why)) => Ok(Err(refused(&code, why))),
+        Ok(Answer::Refused(code, why)) => Ok(Err(refused(&code, &why))),
         Err(error) => Err(Error::invalid("the program that reads documents returned no answer")
             .with_code(Code::ReaderFailed)
             .with_source(error)),

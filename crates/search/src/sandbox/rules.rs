@@ -11,7 +11,7 @@ use landlock::{
 use libc::{c_long, *};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule,
+    SeccompRule, sock_filter,
 };
 
 use super::lack::MissingRestriction;
@@ -56,7 +56,7 @@ const COMMON: [&str; 7] = [
 const PROGRAM: &str = "program";
 
 /// System calls of a reading child: memory, its open files, its own end. All others are refused.
-const FOR_READING: [c_long; 37] = [
+const FOR_READING: [c_long; 36] = [
     SYS_read,
     SYS_readv,
     SYS_write,
@@ -65,7 +65,6 @@ const FOR_READING: [c_long; 37] = [
     SYS_close,
     SYS_fstat,
     SYS_statx,
-    SYS_mmap,
     SYS_munmap,
     SYS_mremap,
     SYS_mprotect,
@@ -98,7 +97,7 @@ const FOR_READING: [c_long; 37] = [
 
 /// System calls that no program needs to convert a document, and that could evade the limits and the process group,
 /// leave something behind, or reach deep into the system.
-const DENIED_CALLS: [c_long; 49] = [
+const DENIED_CALLS: [c_long; 54] = [
     SYS_connect,
     SYS_setsid,
     SYS_setpgid,
@@ -144,11 +143,23 @@ const DENIED_CALLS: [c_long; 49] = [
     SYS_swapon,
     SYS_swapoff,
     SYS_open_by_handle_at,
+    SYS_memfd_create,
+    SYS_memfd_secret,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_process_madvise,
     SYS_setrlimit,
     SYS_acct,
     SYS_settimeofday,
     SYS_clock_settime,
 ];
+
+/// System calls that send signals. Landlock refuses signals to other processes only from Linux 6.12 on.
+const SIGNALLING: [c_long; 5] = [SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo];
+
+/// Bit in the numbers of the system calls of x32, which a list of x86-64 numbers does not cover.
+#[cfg(target_arch = "x86_64")]
+const X32_CALLS: u32 = 0x4000_0000;
 
 /// System calls that start processes and threads, or connect to others.
 #[cfg(target_arch = "x86_64")]
@@ -168,6 +179,7 @@ pub fn for_reading() -> Vec<MissingRestriction> {
         // Other commands could make the system send signals to other processes.
         let command = |command: c_int| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, command as u64)?]);
         calls.insert(SYS_fcntl, vec![command(F_GETFD)?, command(F_GETFL)?, command(F_DUPFD_CLOEXEC)?]);
+        calls.insert(SYS_mmap, private_mappings()?);
         filter(calls, SeccompAction::Errno(EPERM as u32), SeccompAction::Allow)
     };
     lacks.extend((!apply([filter()])).then_some(MissingRestriction::Calls));
@@ -188,6 +200,11 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
         calls.insert(SYS_socket, vec![local, stream, packet]);
         let user = CLONE_NEWUSER as u64;
         calls.insert(SYS_clone, vec![SeccompRule::new(vec![is(0, SeccompCmpOp::MaskedEq(user), user)?])?]);
+        // All processes, and the server.
+        let everyone = SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?])?;
+        let server = SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, u64::from(parent_id()))?])?;
+        calls.insert(SYS_kill, vec![everyone, server.clone()]);
+        calls.extend([SYS_tkill, SYS_tgkill].map(|call| (call, vec![server.clone()])));
         // Landlock does not affect `access`, which reports writability from the file mode. LibreOffice checks `/tmp`
         // that way and would put a pipe there, which would then fail. If the check is refused, it uses the configured
         // directory.
@@ -215,6 +232,10 @@ pub fn for_a_piped_program(program: &Path) -> Vec<MissingRestriction> {
     let refused = || {
         let mut calls = denied_calls()?;
         calls.extend(STARTING.map(|call| (call, Vec::new())));
+        // The process keeps its identifier when it becomes the program.
+        let other = SeccompRule::new(vec![is(0, SeccompCmpOp::Ne, u64::from(std::process::id()))?])?;
+        calls.extend(SIGNALLING.map(|call| (call, vec![other.clone()])));
+        calls.insert(SYS_mmap, vec![shared_memory()?]);
         // It must not survive the server.
         let unbound = SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, PR_SET_PDEATHSIG as u64)?])?;
         calls.insert(SYS_prctl, vec![unbound]);
@@ -247,6 +268,21 @@ fn denied_calls() -> std::result::Result<BTreeMap<c_long, Vec<SeccompRule>>, Bac
     Ok(calls)
 }
 
+/// Matches new memory that can be shared with other processes. `RLIMIT_DATA` does not count it.
+fn shared_memory() -> std::result::Result<SeccompRule, BackendError> {
+    let shared = (MAP_SHARED | MAP_ANONYMOUS) as u64;
+    SeccompRule::new(vec![is(3, SeccompCmpOp::MaskedEq(shared), shared)?])
+}
+
+/// Matches new memory that cannot be shared.
+fn private_mappings() -> std::result::Result<Vec<SeccompRule>, BackendError> {
+    Ok(vec![SeccompRule::new(vec![is(3, SeccompCmpOp::MaskedEq(MAP_SHARED as u64), 0)?])?])
+}
+
+fn parent_id() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
 type Built = std::result::Result<BpfProgram, BackendError>;
 
 fn is(argument: u8, operator: SeccompCmpOp, value: u64) -> std::result::Result<SeccompCondition, BackendError> {
@@ -258,7 +294,24 @@ fn filter(calls: BTreeMap<c_long, Vec<SeccompRule>>, others: SeccompAction, thes
 }
 
 fn apply<const N: usize>(filters: [Built; N]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if seccompiler::apply_filter(&no_x32_calls()).is_err() {
+        return false;
+    }
     filters.into_iter().all(|filter| filter.is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok()))
+}
+
+/// A program for the kernel's filter machine that ends a process which uses a system call of x32, see seccomp(2).
+#[cfg(target_arch = "x86_64")]
+fn no_x32_calls() -> BpfProgram {
+    let step = |code: u32, k: u32, (jt, jf): (u8, u8)| sock_filter { code: code as u16, jt, jf, k };
+    vec![
+        // The number of the call is the first field of `seccomp_data`.
+        step(BPF_LD | BPF_W | BPF_ABS, 0, (0, 0)),
+        step(BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, (0, 1)),
+        step(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, (0, 0)),
+        step(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, (0, 0)),
+    ]
 }
 
 /// Restricts the process by Landlock to these files, without any ports, and without sockets and signals of other

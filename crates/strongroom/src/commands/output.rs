@@ -10,9 +10,16 @@ use time::format_description::well_known::Rfc3339;
 
 /// Prints the JSON if `json` is set, otherwise the text. A closed standard output is not an error.
 pub fn show(json: bool, value: &Value, text: &str) {
-    let text = if json { format!("{value:#}\n") } else { text.to_owned() };
+    let text = if json { format!("{value:#}\n") } else { harmless(text) };
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Replaces characters that command a terminal or change the direction of writing. Names and documents of others may
+/// contain them.
+fn harmless(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.replace(|c: char| turns(c) || c.is_control() && c != '\n' && c != '\t', "\u{fffd}")
 }
 
 /// Formats a table with a heading and columns as wide as their widest cell.
@@ -69,6 +76,12 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["ann".to_owned(), "Ann Müller".to_owned()], ["b".to_owned(), String::new()]];
         assert_eq!(table(["Login", "Name"], &rows), "Login  Name\nann    Ann Müller\nb\n");
+    }
+
+    #[test]
+    fn no_text_commands_the_terminal() {
+        let shown = harmless("a\tb\n\u{1b}]0;x\u{7}\u{9b}\r\u{202e}é");
+        assert_eq!(shown, "a\tb\n\u{fffd}]0;x\u{fffd}\u{fffd}\u{fffd}\u{fffd}é");
     }
 
     #[test]

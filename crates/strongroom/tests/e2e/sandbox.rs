@@ -132,6 +132,10 @@ async fn a_program_has_its_place_and_nothing_else() {
         try bash -c 'echo x > /dev/udp/127.0.0.1/{port}'
         try unshare -U true
         try bash -c 'ulimit -t unlimited'
+        try python3 -c 'import os; os.memfd_create("of a program")'
+        try python3 -c 'import os; os.kill(-1, 0)'
+        try python3 -c 'import ctypes; ctypes.CDLL(None).syscall(0x40000000 + 39)'
+        python3 -c 'print("python runs")'
         echo "limits:$(ulimit -v):$(ulimit -t):$(ulimit -c):$(ulimit -f)"
         echo done
         "#
@@ -144,6 +148,7 @@ async fn a_program_has_its_place_and_nothing_else() {
     assert!(!said.contains("secret words"), "{said}");
     assert!(!said.contains("CARGO"), "{said}");
     assert!(said.contains("arguments:one argument:--two\n"), "{said}");
+    assert!(said.contains("python runs\n"), "{said}");
     assert!(said.contains("limits:4194304:21:0:1024\n"), "{said}");
     assert!(listener.accept().is_err());
 }

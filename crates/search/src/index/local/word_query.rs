@@ -8,7 +8,7 @@ use tantivy::schema::Field;
 use tantivy::{Result, Term};
 use tantivy_fst::Automaton;
 
-use super::clock::Clock;
+use crate::index::clock::Clock;
 use crate::language::similar::digits;
 
 /// A query for the words of a field that an automaton accepts.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use model::Id;
 
-use super::columns::Candidate;
 use super::entry::Face;
+use super::local::Candidate;
 
 /// Decides what the caller may find: one entry at a time for an index in a directory, and as sets for an index on a
 /// search server. Both must say the same.

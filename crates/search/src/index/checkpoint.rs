@@ -1,5 +1,6 @@
 //! Position of an index in the events of its content database.
 
+use model::Error;
 use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
@@ -34,6 +35,18 @@ pub struct Checkpoint {
     /// Comparisons of the index with its content database.
     #[serde(default)]
     pub sweep: Sweep,
+}
+
+impl Checkpoint {
+    /// Returns the checkpoint of an empty index.
+    pub(super) fn of_empty_index() -> Self {
+        Self { format: FORMAT, walk: Some(0), ..Self::default() }
+    }
+}
+
+/// Returns the error for an index of another version.
+pub(super) fn other_version() -> Error {
+    Error::corrupt("the search index has another format; the server rebuilds it")
 }
 
 /// Comparisons of an index with its content database.

@@ -4,16 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use model::{Id, Result};
-use tantivy::DocAddress;
-use tantivy::schema::{TantivyDocument, Value};
 
 use super::clock::Clock;
 use super::entry::Face;
-use super::error::index_failed;
 use super::kept_text::{KeptText, TextReader};
 use super::provider::{View, ViewKind};
 use super::top::{EntryAddress, Hit};
-use super::view::LocalView;
 use crate::language::words::fold_into;
 use crate::query::{SearchQuery, Tolerance, WordMatcher};
 
@@ -106,14 +102,6 @@ impl<'a> PassageFinder<'a> {
             // The address is of another view.
             _ => Ok(Vec::new()),
         }
-    }
-}
-
-impl LocalView {
-    fn packed(&self, address: DocAddress) -> Result<Vec<u8>> {
-        let document: TantivyDocument = self.searcher.doc(address).map_err(index_failed)?;
-        let packed = document.get_first(self.fields.body).and_then(|value| value.as_bytes());
-        Ok(packed.map(<[u8]>::to_vec).unwrap_or_default())
     }
 }
 

@@ -3,15 +3,11 @@
 use std::ops::Range;
 
 use model::{Id, Result};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 
 use super::clock::Clock;
-use super::error::index_failed;
 use super::passage::{PASSAGE_BYTES, Passage, PassageFinder, around};
 use super::provider::ViewKind;
 use super::top::EntryAddress;
-use super::view::LocalView;
 use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
 
@@ -37,7 +33,7 @@ impl PassageFinder<'_> {
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn passages(&mut self, (node, version): (Id, Id), limit: usize) -> Result<Option<Passages>> {
         let address = match &self.view.0 {
-            ViewKind::Local(view) => view.entry_of(node, version).map_err(index_failed)?.map(EntryAddress::Local),
+            ViewKind::Local(view) => view.entry_of(node, version)?.map(EntryAddress::Local),
             ViewKind::Shared(view) => view.entry_of(node, version)?.map(EntryAddress::Shared),
         };
         let Some(address) = address else { return Ok(None) };
@@ -45,28 +41,6 @@ impl PassageFinder<'_> {
         let mut kept = self.texts.open(&packed);
         kept.read_until(usize::MAX)?;
         Ok(Some(passages(kept.text(), &mut self.matcher, limit, &self.clock)))
-    }
-}
-
-impl LocalView {
-    /// Returns the address of the entry for a version of a document.
-    fn entry_of(&self, node: Id, version: Id) -> tantivy::Result<Option<DocAddress>> {
-        let wanted = Term::from_field_i64(self.fields.node, node.get());
-        for (ordinal, (segment, columns)) in
-            (0..).zip(self.searcher.segment_readers().iter().zip(&self.columns()?.in_order))
-        {
-            let index = segment.inverted_index(self.fields.node)?;
-            let Some(mut found) = index.read_postings(&wanted, IndexRecordOption::Basic)? else { continue };
-            let alive = segment.alive_bitset();
-            while found.doc() != TERMINATED {
-                let doc = found.doc();
-                if alive.is_none_or(|alive| alive.is_alive(doc)) && columns.version(doc) == version {
-                    return Ok(Some(DocAddress::new(ordinal, doc)));
-                }
-                found.advance();
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -12,12 +12,10 @@ use super::admission::Admission;
 use super::checkpoint::Checkpoint;
 use super::clock::Clock;
 use super::entry::{Entry, FaultyDocument, IndexedEntry, WantedFaults};
+use super::local::{LocalIndex, LocalView, LocalWriter};
 use super::names::{NameHits, NameRequest};
 use super::opensearch::{ASKING, SharedGenerations, SharedIndex, SharedView, SharedWriter};
-use super::search_index::LocalIndex;
 use super::top::{TopHits, TopRequest};
-use super::view::LocalView;
-use super::writer::LocalWriter;
 
 /// The index of one content database.
 pub struct SearchIndex(IndexKind);

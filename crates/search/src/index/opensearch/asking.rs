@@ -5,18 +5,18 @@ use std::collections::{BTreeSet, HashMap};
 use model::{Id, Result, Timestamp};
 use serde_json::{Value, json};
 
+use super::answer::{buckets, field};
 use super::matching::{SharedMatching, any_of, beginning_of_name, part_of_name};
-use super::spots::field;
 use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::admission::Admission;
-use crate::index::closeness::{ADJACENCY, NAME_COVERAGE, TITLE_COVERAGE, coverage};
 use crate::index::entry::Face;
 use crate::index::facets::Facets;
-use crate::index::matching::{ranking_words, terms};
 use crate::index::names::{NameHit, NameHits, NameRequest};
-use crate::index::top::{EntryAddress, HALF_LIFE, Hit, HitOrder, MAX_RERANKED, RECENCY, TopHits, TopRequest, scaled};
-use crate::index::weights::{MAX_COUNTED, TIME_SHARE};
+use crate::index::ranking::{
+    HALF_LIFE, MAX_COUNTED, MAX_RERANKED, RECENCY, TIME_SHARE, closeness_bonus, coverage, ranking_words, scaled, terms,
+};
+use crate::index::top::{EntryAddress, Hit, HitOrder, TopHits, TopRequest};
 use crate::language::stems::Stems;
 use crate::query::QueryWord;
 
@@ -119,11 +119,10 @@ impl SharedView {
             let (name, title) = (covered('n', hits[at].name_words), covered('t', hits[at].title_words));
             let adjacent: f32 =
                 fitting('p', found).iter().filter_map(|at| Some(idf.get(*at)? + idf.get(at + 1)?)).sum();
-            let order = if pairs > 0.0 { adjacent / pairs } else { 0.0 };
-            Some((at, total * (NAME_COVERAGE * name + TITLE_COVERAGE * title + ADJACENCY * order)))
+            Some((at, closeness_bonus(total, name, title, adjacent, pairs)))
         });
         for (at, bonus) in bonuses.collect::<Vec<_>>() {
-            hits[at].hit.add(scaled(f64::from(bonus)));
+            hits[at].hit.rank += scaled(f64::from(bonus));
         }
         Ok(())
     }
@@ -261,10 +260,4 @@ fn hit(order: HitOrder, found: &Value) -> Option<FoundHit> {
     let words = |name: &str| field(found, name).unwrap_or_default().cast_unsigned();
     let (name_words, title_words) = (words("name_words"), words("title_words"));
     Some(FoundHit { hit, id: found["_id"].as_str()?.to_owned(), name_words, title_words })
-}
-
-/// Iterates over values with their numbers of hits.
-fn buckets(counts: &Value) -> impl Iterator<Item = (&Value, u64)> {
-    let all = counts["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
-    all.iter().filter_map(|bucket| Some((&bucket["key"], bucket["doc_count"].as_u64()?)))
 }

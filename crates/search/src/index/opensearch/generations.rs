@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::index::SharedIndex;
 use super::mapping;
 use super::server::{PATIENT, SearchServer};
-use super::stored_checkpoint::{StoredCheckpoint, checkpoint_path};
-use super::writer::write_alias;
+use super::stored_checkpoint::{StoredCheckpoint, checkpoint_path, write_alias};
 use crate::index::entry::name_print;
 
 /// Stands before the job in the names of indexes that full crawls build.

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
+use super::answer::{buckets, field};
 use super::document::identifier;
-use super::spots::field;
 use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::admission::Admission;
@@ -59,8 +59,7 @@ impl SharedView {
         let in_library = json!({"term": {"library": library.get()}});
         let columns = json!({"columns": {"terms": {"field": "value_columns", "size": MAX_COLUMNS}}});
         let answer = self.list(json!({"size": 0, "query": {"bool": {"filter": [in_library]}}, "aggs": columns}))?;
-        let columns = answer.counts["columns"]["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let other = columns.iter().filter_map(|column| column["key"].as_i64());
+        let other = buckets(&answer.counts["columns"]).filter_map(|(column, _)| column.as_i64());
         let other: Vec<i64> = other.filter(|column| !known.contains(&Id::new(*column))).collect();
         let mut found = Vec::new();
         let filter = json!({"bool": {"filter": [in_library, {"terms": {"value_columns": other}}]}});
@@ -74,9 +73,8 @@ impl SharedView {
     pub(crate) fn fault_counts(&self) -> Result<BTreeMap<String, u64>> {
         let counts = json!({"size": 0, "aggs": {"faults": {"terms": {"field": "fault", "size": MAX_COLUMNS}}}});
         let answer = self.list(counts)?;
-        let faults = answer.counts["faults"]["buckets"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let count = |fault: &Value| Some((fault["key"].as_str()?.to_owned(), fault["doc_count"].as_u64()?));
-        Ok(faults.iter().filter_map(count).collect())
+        let faults = buckets(&answer.counts["faults"]);
+        Ok(faults.filter_map(|(code, count)| Some((code.as_str()?.to_owned(), count))).collect())
     }
 
     /// See [`crate::index::View::faults`].

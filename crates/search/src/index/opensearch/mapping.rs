@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tokens::ANALYZER;
-use crate::index::weights::{USUAL_NAME_WORDS, USUAL_TEXT_WORDS};
+use crate::index::ranking::{USUAL_NAME_WORDS, USUAL_TEXT_WORDS};
 
 /// Version of the fields. An index of another version is rebuilt.
 pub(super) const SCHEMA: u64 = 1;

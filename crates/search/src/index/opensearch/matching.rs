@@ -10,14 +10,12 @@ use super::tokens::{ANALYZER, has_digits, in_column, marked, plain, with_mark};
 use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::entry::Face;
-use crate::index::matching::{
-    MAX_SPELLINGS, NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, ranking_words, tolerant_words_of,
+use crate::index::ranking::{
+    NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, idf_of, phrase_forms, ranking_words, tolerant_words_of,
 };
-use crate::index::weights::idf_of;
 use crate::language::parts::{SHORTEST, each_part};
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::Stems;
-use crate::language::text_languages::LANGUAGES;
 use crate::query::{
     Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, WordField,
 };
@@ -183,18 +181,6 @@ impl<'a> SharedMatching<'a> {
 
     /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other.
     fn phrase(&self, words: &[QueryWord], gap: u32, field: &str, term: &dyn Fn(&str) -> String) -> Vec<Value> {
-        let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
-        for word in words {
-            let longer = spelled.iter().flat_map(|before| {
-                word.spellings().map(|spelling| before.iter().copied().chain([spelling]).collect::<Vec<_>>())
-            });
-            spelled = longer.take(MAX_SPELLINGS).collect();
-        }
-        let mut phrases = BTreeSet::new();
-        for spelling in spelled {
-            let stems: Vec<_> = spelling.into_iter().map(|word| self.stems.of_each(word)).collect();
-            phrases.extend((0..LANGUAGES).map(|at| stems.iter().map(|stems| stems[at].clone()).collect::<Vec<_>>()));
-        }
         let phrase = |words: Vec<String>| {
             let weight: f32 = words.iter().map(|word| self.weight(word)).sum();
             let terms: Vec<String> = words.iter().map(|word| term(word)).collect();
@@ -207,7 +193,7 @@ impl<'a> SharedMatching<'a> {
                 }
             }
         };
-        phrases.into_iter().map(phrase).collect()
+        phrase_forms(words, self.stems).into_iter().map(phrase).collect()
     }
 
     /// Returns a filter for a property.

@@ -3,6 +3,7 @@
 //! The server knows no rights. What a caller may find is sent with each question, and every weight too, because its own
 //! statistics include hidden entries.
 
+mod answer;
 mod asking;
 mod bitmap;
 mod document;

@@ -10,6 +10,7 @@ use hyper::Method;
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
+use super::answer::field;
 use super::server::SearchServer;
 use crate::index::admission::Spot;
 
@@ -73,11 +74,6 @@ impl Spots {
 fn spot_of(hit: &Value) -> Option<(i64, Spot)> {
     let id = |name: &str| field(hit, name).map(Id::new);
     Some((field(hit, "number")?, Spot { collection: id("collection")?, place: id("place")?, library: id("library")? }))
-}
-
-/// Returns the number in a field of a hit.
-pub(super) fn field(hit: &Value, name: &str) -> Option<i64> {
-    hit["fields"][name][0].as_i64()
 }
 
 fn damaged(index: &str) -> Error {

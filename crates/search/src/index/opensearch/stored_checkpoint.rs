@@ -7,9 +7,8 @@ use model::{Error, Result};
 use serde_json::{Value, json};
 
 use super::mapping::SCHEMA;
-use super::server::SearchServer;
-use crate::index::checkpoint::{Checkpoint, FORMAT};
-use crate::index::error::other_version;
+use super::server::{PATIENT, SearchServer};
+use crate::index::checkpoint::{Checkpoint, FORMAT, other_version};
 
 /// The checkpoint of an index.
 pub(super) struct StoredCheckpoint {
@@ -27,11 +26,20 @@ pub(super) fn checkpoint_path(index: &str) -> String {
     format!("/{index}/_doc/checkpoint")
 }
 
+/// Returns the alias under which an index is written. Requests that need one cannot create an index by accident.
+pub(super) fn write_alias(name: &str) -> String {
+    format!("{name}-write")
+}
+
+/// Returns the error for an index that another writer has taken over.
+pub(super) fn taken_over(name: &str) -> Error {
+    Error::unavailable(format!("another process writes the search index {name} now"))
+}
+
 impl StoredCheckpoint {
     /// Returns the checkpoint of an empty index.
     pub(super) fn first() -> Self {
-        let checkpoint = Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() };
-        Self { checkpoint, epoch: 0, spots: 0, place: None }
+        Self { checkpoint: Checkpoint::of_empty_index(), epoch: 0, spots: 0, place: None }
     }
 
     /// Reads the checkpoint of an index or alias. Returns the name of the index, too. Blocks.
@@ -57,6 +65,23 @@ impl StoredCheckpoint {
             place: found["_seq_no"].as_i64().zip(found["_primary_term"].as_i64()),
         };
         Ok((name.to_owned(), stored))
+    }
+
+    /// Stores the checkpoint, unless another writer did meanwhile. Blocks.
+    pub(super) fn write(&mut self, server: &SearchServer, name: &str) -> Result<()> {
+        let place = write_alias(name);
+        let condition = match self.place {
+            Some((number, term)) => format!("if_seq_no={number}&if_primary_term={term}"),
+            None => "op_type=create".to_owned(),
+        };
+        let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&place));
+        let Some(answer) = server.put_unless_changed(&path, self.fields()?, PATIENT)? else {
+            return Err(taken_over(name));
+        };
+        let place = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());
+        self.place =
+            Some(place.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?);
+        Ok(())
     }
 
     /// Returns the fields of the document.

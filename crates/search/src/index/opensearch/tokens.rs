@@ -7,7 +7,7 @@
 use model::Id;
 use tantivy::tokenizer::{TokenStream, Tokenizer};
 
-use crate::index::analyzer::{EndTokenizer, StemTokenizer};
+use crate::index::word_tokenizers::{EndTokenizer, StemTokenizer};
 use crate::language::parts::each_part;
 
 /// Name of the analysis that undoes what this module does.

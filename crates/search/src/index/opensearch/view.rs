@@ -10,6 +10,7 @@ use hyper::Method;
 use model::{Error, Result};
 use serde_json::{Value, json};
 
+use super::answer::Answered;
 use super::server::{PATIENT, SearchServer};
 use super::spots::Spots;
 use crate::index::admission::Spot;
@@ -27,18 +28,6 @@ pub(crate) struct SharedView {
     spots: Arc<Spots>,
     /// Number of spots that were known when the checkpoint was read.
     count: usize,
-}
-
-/// Answer to a search.
-pub(super) struct Answered {
-    /// The hits, in their order.
-    pub(super) hits: Vec<Value>,
-    /// Number of all hits, as far as it was asked for.
-    pub(super) total: u64,
-    /// Counts, by the names under which they were asked for.
-    pub(super) counts: Value,
-    /// False if time was up.
-    pub(super) whole: bool,
 }
 
 impl SharedView {
@@ -79,7 +68,7 @@ impl SharedView {
     /// Asks for hits without a time limit. Blocks.
     pub(super) fn list(&self, body: Value) -> Result<Answered> {
         let answer = self.ask("_search", body, PATIENT)?;
-        match answered(answer)? {
+        match Answered::of(answer)? {
             Answered { whole: false, .. } => Err(Error::unavailable("the search server did not search everything")),
             answered => Ok(answered),
         }
@@ -95,7 +84,7 @@ impl SharedView {
             return Ok(Answered { hits: Vec::new(), total: 0, counts: Value::Null, whole: false });
         }
         body["timeout"] = format!("{}ms", left.as_millis().max(1)).into();
-        answered(self.ask("_search", body, left + TRANSFER)?)
+        Answered::of(self.ask("_search", body, left + TRANSFER)?)
     }
 
     /// Returns stored contents of documents of the server, in the order of the identifiers; null for those that are
@@ -110,18 +99,4 @@ impl SharedView {
         let found = self.server.ask(Method::POST, &format!("/{}/{what}", self.name), Some(body), limit)?;
         found.ok_or_else(|| Error::corrupt(format!("the search index {} is gone", self.name)))
     }
-}
-
-fn answered(mut answer: Value) -> Result<Answered> {
-    let failed = answer["_shards"]["failed"].as_u64();
-    let hits = answer["hits"]["hits"].as_array_mut().map(std::mem::take);
-    let (Some(hits), Some(failed)) = (hits, failed) else {
-        return Err(Error::unavailable("the answer of the search server cannot be understood"));
-    };
-    let whole = answer["timed_out"] == false && failed == 0;
-    if !whole {
-        tracing::debug!(failed, "the search server did not search everything");
-    }
-    let total = answer["hits"]["total"]["value"].as_u64().unwrap_or_default();
-    Ok(Answered { hits, total, counts: answer["aggregations"].take(), whole })
 }

@@ -16,7 +16,7 @@ use super::document::{Documents, identifier, spot_of};
 use super::index::SharedIndex;
 use super::server::{PATIENT, SearchServer};
 use super::spots;
-use super::stored_checkpoint::{StoredCheckpoint, checkpoint_path};
+use super::stored_checkpoint::{StoredCheckpoint, taken_over, write_alias};
 use crate::index::admission::Spot;
 use crate::index::checkpoint::Checkpoint;
 use crate::index::entry::{Entry, Face};
@@ -203,32 +203,4 @@ fn refresh(server: &SearchServer, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::unavailable("the search server cannot show what it has stored: check the health of its cluster"))
-}
-
-fn taken_over(name: &str) -> Error {
-    Error::unavailable(format!("another process writes the search index {name} now"))
-}
-
-/// Returns the alias under which an index is written. Requests that need one cannot create an index by accident.
-pub(super) fn write_alias(name: &str) -> String {
-    format!("{name}-write")
-}
-
-impl StoredCheckpoint {
-    /// Stores the checkpoint, unless another writer did meanwhile. Blocks.
-    fn write(&mut self, server: &SearchServer, name: &str) -> Result<()> {
-        let place = write_alias(name);
-        let condition = match self.place {
-            Some((number, term)) => format!("if_seq_no={number}&if_primary_term={term}"),
-            None => "op_type=create".to_owned(),
-        };
-        let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&place));
-        let Some(answer) = server.put_unless_changed(&path, self.fields()?, PATIENT)? else {
-            return Err(taken_over(name));
-        };
-        let place = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());
-        self.place =
-            Some(place.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?);
-        Ok(())
-    }
 }

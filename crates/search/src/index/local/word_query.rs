@@ -11,7 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{BitSet, DocId, DocSet, Result, Score, SegmentReader, TERMINATED, Term};
 use tantivy_fst::Automaton;
 
-use super::clock::Clock;
+use crate::index::clock::Clock;
 use crate::language::similar::digits;
 
 /// A query for the words of a field that an automaton accepts.

@@ -5,25 +5,13 @@ use tantivy::query::{EnableScoring, Query, Weight};
 use tantivy::schema::Field;
 use tantivy::{DocId, SegmentReader};
 
-use super::clock::Clock;
 use super::columns::Columns;
 use super::entry_test::EntryTest;
-use super::matching::{Matching, ranking_words};
+use super::matching::Matching;
 use super::view::LocalView;
+use crate::index::clock::Clock;
+use crate::index::ranking::{closeness_bonus, coverage, ranking_words};
 use crate::query::SearchQuery;
-
-/// Greatest bonus for a name or title that equals the query, and for a text in which all words follow each other, as
-/// multiples of the query's total IDF. Tuned with `bench/relevance` (decision 69).
-pub(super) const NAME_COVERAGE: f32 = 1.0;
-pub(super) const TITLE_COVERAGE: f32 = 1.0;
-pub(super) const ADJACENCY: f32 = 1.5;
-
-/// Returns how much of a query and of a field cover each other, by the share of the query's weight in the field, the
-/// number of words of the query there, and the number of words of the field.
-pub(super) fn coverage(share_of_query: f32, found: u64, length: u64) -> f32 {
-    let share_of_field = found as f32 / length.max(found).max(1) as f32;
-    share_of_query.powi(2) * share_of_field.sqrt()
-}
 
 /// A query, prepared for comparison with single entries.
 pub(super) struct Closeness {
@@ -147,7 +135,6 @@ impl SegmentCloseness<'_> {
         if closeness.clock.was_over() {
             return Ok(None);
         }
-        let order = if all > 0.0 { adjacent / all } else { 0.0 };
-        Ok(Some(closeness.total_idf * (NAME_COVERAGE * name + TITLE_COVERAGE * title + ADJACENCY * order)))
+        Ok(Some(closeness_bonus(closeness.total_idf, name, title, adjacent, all)))
     }
 }

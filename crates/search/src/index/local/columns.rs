@@ -4,9 +4,9 @@ use model::{Id, Timestamp};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use super::entry::{Face, Fault, IndexedEntry};
 use super::place_numbers::PlaceNumbers;
 use super::schema;
+use crate::index::entry::{Face, Fault, IndexedEntry};
 use crate::query::Position;
 
 /// An entry that fits a query and may be admitted. Its fields are read when they are asked for.
@@ -16,22 +16,22 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// See [`super::entry::Entry::node`].
+    /// See [`crate::index::entry::Entry::node`].
     pub fn node(&self) -> Id {
         self.columns.node(self.doc)
     }
 
-    /// See [`super::entry::Entry::version`].
+    /// See [`crate::index::entry::Entry::version`].
     pub fn version(&self) -> Id {
         self.columns.version(self.doc)
     }
 
-    /// See [`super::entry::Entry::collection`].
+    /// See [`crate::index::entry::Entry::collection`].
     pub fn collection(&self) -> Id {
         self.columns.collection(self.doc)
     }
 
-    /// See [`super::entry::Entry::place`].
+    /// See [`crate::index::entry::Entry::place`].
     pub fn place(&self) -> Id {
         self.columns.place(self.doc)
     }
@@ -46,17 +46,17 @@ impl Candidate<'_> {
         self.columns.packed_place(self.doc).1
     }
 
-    /// See [`super::entry::Entry::face`]; `None` for an entry that nobody may find.
+    /// See [`crate::index::entry::Entry::face`]; `None` for an entry that nobody may find.
     pub fn face(&self) -> Option<Face> {
         self.columns.face(self.doc)
     }
 
-    /// See [`super::entry::Entry::author`].
+    /// See [`crate::index::entry::Entry::author`].
     pub fn author(&self) -> Id {
         self.columns.author(self.doc)
     }
 
-    /// Print of the name under which it was indexed, by [`super::entry::name_print`].
+    /// Print of the name under which it was indexed, by [`crate::index::entry::name_print`].
     pub fn name_print(&self) -> u64 {
         self.columns.name_print(self.doc)
     }
@@ -66,7 +66,7 @@ impl Candidate<'_> {
         self.columns.library(self.doc)
     }
 
-    /// See [`super::entry::Entry::holder`].
+    /// See [`crate::index::entry::Entry::holder`].
     pub fn holder(&self) -> Id {
         self.columns.holder(self.doc)
     }

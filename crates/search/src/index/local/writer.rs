@@ -8,12 +8,12 @@ use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::marked_value;
-use super::checkpoint::Checkpoint;
-use super::entry::{Entry, name_print};
 use super::error::index_failed;
-use super::kept_text::TextPacker;
+use super::index::LocalIndex;
 use super::schema::Fields;
-use super::search_index::LocalIndex;
+use crate::index::checkpoint::Checkpoint;
+use crate::index::entry::{Entry, name_print};
+use crate::index::kept_text::TextPacker;
 use crate::language::extension_of;
 use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;

@@ -68,7 +68,7 @@ pub(super) struct Fields {
     pub value_keys: Field,
     /// The words of texts in columns, each with its column.
     pub values: Field,
-    /// The beginning of the text, for passages, in the form of [`super::kept_text`].
+    /// The beginning of the text, for passages, in the form of [`crate::index::kept_text`].
     pub body: Field,
     /// Code and words of the reason why there is no text.
     pub fault: Field,

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use tantivy::DocId;
 use tantivy::index::SegmentId;
 
-use super::admission::Admission;
-use super::clock::Clock;
 use super::columns::Candidate;
 use super::view::LocalView;
+use crate::index::admission::Admission;
+use crate::index::clock::Clock;
 
 const BITS: usize = u64::BITS as usize;
 

@@ -31,10 +31,6 @@ pub(super) fn index_failed(error: TantivyError) -> Error {
     .with_source(error)
 }
 
-pub(super) fn other_version() -> Error {
-    Error::corrupt("the search index has another format; the server rebuilds it")
-}
-
 enum Kind {
     Damaged,
     Held,

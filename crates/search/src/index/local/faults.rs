@@ -7,12 +7,12 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::schema::Value;
 use tantivy::{DocAddress, SegmentReader, TantivyDocument};
 
-use super::admission::Admission;
 use super::columns::Candidate;
-use super::entry::{Fault, FaultyDocument, WantedFaults};
 use super::error::index_failed;
 use super::schema;
 use super::view::LocalView;
+use crate::index::admission::Admission;
+use crate::index::entry::{Fault, FaultyDocument, WantedFaults};
 
 impl LocalView {
     /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks
@@ -63,11 +63,9 @@ impl LocalView {
 
     /// Returns whether the text of an entry that fits is still to be read.
     fn waiting(&self, fits: impl Fn(&Candidate<'_>) -> bool) -> tantivy::Result<bool> {
-        let segments = self.searcher.segment_readers().iter().zip(&self.columns()?.in_order);
-        for (segment, columns) in segments {
-            let alive = segment.alive_bitset();
+        for (segment, columns) in self.segments()? {
             let mut waiting = columns.waiting().iter().copied();
-            if waiting.any(|doc| alive.is_none_or(|alive| alive.is_alive(doc)) && fits(&Candidate { columns, doc })) {
+            if waiting.any(|doc| !segment.is_deleted(doc) && fits(&Candidate { columns, doc })) {
                 return Ok(true);
             }
         }

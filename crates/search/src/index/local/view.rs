@@ -7,17 +7,17 @@ use model::Result;
 use tantivy::index::SegmentId;
 use tantivy::{Index, IndexReader, Searcher, SegmentReader};
 
-use super::checkpoint::{Checkpoint, FORMAT};
 use super::columns::Columns;
-use super::error::{index_failed, other_version};
+use super::error::index_failed;
 use super::place_numbers::PlaceNumbers;
 use super::schema::Fields;
+use crate::index::checkpoint::{Checkpoint, other_version};
 
 /// Reads the checkpoint of the newest commit.
 pub(super) fn newest_checkpoint(index: &Index) -> Result<Checkpoint> {
     match index.load_metas().map_err(index_failed)?.payload {
         Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version()),
-        None => Ok(Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() }),
+        None => Ok(Checkpoint::of_empty_index()),
     }
 }
 
@@ -74,6 +74,11 @@ impl LocalView {
         let in_order = opened.iter().map(|(_, columns)| columns.clone()).collect();
         let by_segment = Arc::new(opened.into_iter().collect());
         Ok(self.columns.get_or_init(|| SegmentColumns { in_order, by_segment }))
+    }
+
+    /// Iterates over the segments with their columns.
+    pub(super) fn segments(&self) -> tantivy::Result<impl Iterator<Item = (&SegmentReader, &Arc<Columns>)>> {
+        Ok(self.searcher.segment_readers().iter().zip(&self.columns()?.in_order))
     }
 
     /// Position of this commit in the events of its content database.

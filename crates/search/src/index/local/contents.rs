@@ -7,9 +7,9 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
 use super::columns::Columns;
-use super::entry::IndexedEntry;
 use super::error::index_failed;
 use super::view::LocalView;
+use crate::index::entry::IndexedEntry;
 
 impl LocalView {
     /// Returns the entries of the documents from `first` to `last`, in their order. Blocks while it reads the index.
@@ -44,8 +44,7 @@ impl LocalView {
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn documents_with_other_values(&self, library: Id, known: &HashSet<Id>) -> Result<Vec<Id>> {
         let mut found = Vec::new();
-        let columns = &self.columns().map_err(index_failed)?.in_order;
-        for (segment, columns) in self.searcher.segment_readers().iter().zip(columns) {
+        for (segment, columns) in self.segments().map_err(index_failed)? {
             for doc in segment.doc_ids_alive().filter(|doc| columns.library(*doc) == library) {
                 if columns.values(doc).any(|(column, _)| !known.contains(&column)) {
                     found.push(columns.node(doc));
@@ -59,7 +58,7 @@ impl LocalView {
 
     /// Calls `take` with each entry that has a term from `first` to `last`.
     fn each_between(&self, first: &Term, last: &Term, mut take: impl FnMut(&Columns, u32)) -> tantivy::Result<()> {
-        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns()?.in_order) {
+        for (segment, columns) in self.segments()? {
             for doc in docs_between(segment, self.fields.node, first, last)? {
                 take(columns, doc);
             }
@@ -76,7 +75,7 @@ fn docs_between(segment: &SegmentReader, field: Field, first: &Term, last: &Term
         let mut postings = terms.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
         while postings.doc() != TERMINATED {
             let doc = postings.doc();
-            if segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc)) {
+            if !segment.is_deleted(doc) {
                 docs.push(doc);
             }
             postings.advance();

@@ -10,23 +10,12 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, TERMINATED, Term};
 
-use super::admission::Admission;
-use super::clock::Clock;
 use super::columns::{Candidate, Columns};
 use super::schema::Fields;
 use super::view::LocalView;
-
-/// Limit on the admitted entries that are counted for a word. Words in more entries have the weight of this number.
-pub(super) const MAX_COUNTED: u64 = 5_000;
-
-/// Share of the time for counting: one third.
-pub(super) const TIME_SHARE: u32 = 3;
-
-/// Number of entries for the formula of the weights: so many that the most frequent words still have a weight.
-const ENTRIES: u64 = 20_000;
-/// Usual numbers of words in a text, and in a name or title.
-pub(super) const USUAL_TEXT_WORDS: u64 = 500;
-pub(super) const USUAL_NAME_WORDS: u64 = 5;
+use crate::index::admission::Admission;
+use crate::index::clock::Clock;
+use crate::index::ranking::{ENTRIES, MAX_COUNTED, TIME_SHARE, USUAL_NAME_WORDS, USUAL_TEXT_WORDS, idf_of};
 
 /// How often words occur among the admitted entries.
 pub(super) struct Weights {
@@ -58,11 +47,9 @@ impl Weights {
             for (segment, columns) in view.searcher.segment_readers().iter().zip(segments) {
                 let postings = segment.inverted_index(text)?.read_postings(&wanted, IndexRecordOption::Basic)?;
                 let Some(mut postings) = postings else { continue };
-                let alive = segment.alive_bitset();
                 while postings.doc() != TERMINATED && count < MAX_COUNTED && !clock.is_over() {
                     let doc = postings.doc();
-                    let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
-                    count += u64::from(!is_deleted && admission.admit(&Candidate { columns, doc }));
+                    count += u64::from(!segment.is_deleted(doc) && admission.admit(&Candidate { columns, doc }));
                     postings.advance();
                 }
             }
@@ -84,13 +71,6 @@ impl Weights {
     pub(super) fn count_of(&self, term: &str) -> Option<u64> {
         self.counts.get(term).copied()
     }
-}
-
-/// Returns the inverse document frequency in BM25 of a word that so many admitted entries contain; `None` if they were
-/// not counted.
-pub(super) fn idf_of(count: Option<u64>) -> f32 {
-    let count = count.unwrap_or(MAX_COUNTED / 2) as f32;
-    (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()
 }
 
 impl Bm25StatisticsProvider for Weights {

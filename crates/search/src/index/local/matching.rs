@@ -4,53 +4,36 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use model::Id;
-use tantivy::index::SegmentId;
-use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
+use tantivy::Term;
 use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery, Query, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
-use super::admission::Admission;
 use super::admitted::AdmittedEntries;
 use super::analyzer::marked_value;
-use super::clock::Clock;
-use super::columns::Columns;
-use super::entry::Face;
-use super::phrase::Phrase;
+use super::filters::Filters;
+use super::phrases::{Phrases, has_phrase, term_query};
 use super::schema::Fields;
 use super::until_time::UntilTime;
 use super::view::LocalView;
 use super::weights::Weights;
 use super::word_query::{Beginning, Ending, Similar, WordQuery};
+use crate::index::admission::Admission;
+use crate::index::clock::Clock;
+use crate::index::ranking::{NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, ranking_words, tolerant_words_of};
 use crate::language::parts::covering;
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::Stems;
-use crate::language::text_languages::LANGUAGES;
 use crate::query::{
-    Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, WordField,
+    Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, ValueCondition, ValuesFilter, WordField,
 };
-
-/// Weights of words in names and titles, beside that of words in the text.
-pub(super) const NAME_WEIGHT: Score = 1.0;
-pub(super) const TITLE_WEIGHT: Score = 0.5;
-/// Weight of words that are merely similar.
-pub(super) const SIMILAR_WEIGHT: Score = 0.5;
-
-/// Limit on the spellings of a phrase.
-pub(super) const MAX_SPELLINGS: usize = 8;
-
-/// Number of entries with a word below which it may be a mistake.
-pub(super) const RARE: u64 = 10;
-
-/// Limit on the words for which similar ones are looked for, because each look-up is slow. The rarest are chosen.
-const MAX_TOLERANT_WORDS: usize = 8;
 
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
     fields: Fields,
-    columns: Arc<HashMap<SegmentId, Arc<Columns>>>,
+    filters: Filters,
+    phrases: Phrases<'a>,
     stems: &'a Stems,
     weights: &'a Weights,
     tolerance: Tolerance,
@@ -58,44 +41,7 @@ pub(super) struct Matching<'a> {
     tolerant_words: BTreeSet<String>,
     /// Words that are similar to their forms, for those that may be mistakes.
     similar: HashMap<String, Similar>,
-    /// The entries with which phrases are compared; none unless the query has a phrase.
-    admitted: Arc<AdmittedEntries>,
     clock: Clock,
-}
-
-/// Returns the terms whose frequency decides about the order.
-pub(super) fn terms(query: &SearchQuery, stems: &Stems) -> BTreeSet<String> {
-    let mut terms = BTreeSet::new();
-    for (_, sought) in query.sought() {
-        sought.words().iter().for_each(|word| terms.extend(forms(word.spellings(), stems)));
-    }
-    terms
-}
-
-/// Returns the rarest words of a query for which similar ones may count too, folded.
-pub(super) fn tolerant_words_of(query: &SearchQuery, idf: impl Fn(&QueryWord) -> f32) -> BTreeSet<String> {
-    let mut words: Vec<(f32, &String)> = Vec::new();
-    for (_, sought) in query.sought() {
-        if let Sought::Word(word) = sought
-            && allowed_difference(&word.folded).is_some()
-            && !words.iter().any(|(_, known)| **known == word.folded)
-        {
-            words.push((idf(word), &word.folded));
-        }
-    }
-    words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    words.into_iter().take(MAX_TOLERANT_WORDS).map(|(_, word)| word.clone()).collect()
-}
-
-/// Returns the words by which names, titles and texts are ranked. Stated authors are not.
-pub(super) fn ranking_words(query: &SearchQuery) -> Vec<&QueryWord> {
-    let sought = query.sought().into_iter().filter(|(field, _)| *field != WordField::StatedAuthor);
-    sought.flat_map(|(_, sought)| sought.words()).collect()
-}
-
-/// Returns the forms under which spellings of a word are in the index.
-pub(super) fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
-    spellings.into_iter().flat_map(|spelling| stems.of_each(spelling)).collect()
 }
 
 impl<'a> Matching<'a> {
@@ -108,15 +54,15 @@ impl<'a> Matching<'a> {
         admission: &dyn Admission,
         clock: Clock,
     ) -> tantivy::Result<Self> {
-        let (fields, columns) = (view.fields, view.columns()?.by_segment.clone());
         let (tolerant_words, similar) = (BTreeSet::new(), HashMap::new());
         let admitted = match query.expression.as_ref().is_some_and(has_phrase) {
             true => AdmittedEntries::of(view, admission, &clock)?,
             false => AdmittedEntries::default(),
         };
-        let admitted = Arc::new(admitted);
-        let mut matching =
-            Self { fields, columns, stems, weights, tolerance, tolerant_words, similar, admitted, clock };
+        let filters = Filters::new(view.columns()?.by_segment.clone(), clock.clone());
+        let phrases = Phrases::new(stems, Arc::new(admitted), clock.clone());
+        let fields = view.fields;
+        let mut matching = Self { fields, filters, phrases, stems, weights, tolerance, tolerant_words, similar, clock };
         if tolerance.allows_similar() {
             matching.tolerant_words = tolerant_words_of(query, |word| matching.idf(word));
             for form in matching.forms(&matching.tolerant_words) {
@@ -205,7 +151,7 @@ impl<'a> Matching<'a> {
             ])),
             Expression::Words(field, sought) => self.sought(sought, self.field(*field), is_wanted),
             Expression::Filter(Filter::Values(values)) => self.values(values),
-            Expression::Filter(filter) => self.filtered(filter.clone()),
+            Expression::Filter(filter) => self.filters.of(filter.clone()),
         }
     }
 
@@ -224,9 +170,9 @@ impl<'a> Matching<'a> {
             Sought::Word(word) => any(self.exact_word(word, field)),
             Sought::Prefix(prefix) => {
                 let spelled = prefix.spellings().map(|spelling| self.beginning(spelling, field));
-                any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| one(field, form))).collect())
+                any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| term_query(field, form))).collect())
             }
-            Sought::Phrase { words, gap } => any(self.phrase(words, *gap, field, str::to_owned)),
+            Sought::Phrase { words, gap } => any(self.phrases.of(words, *gap, field, str::to_owned)),
             Sought::Part(part) => Box::new(UntilTime::new(self.part(part), self.clock.clone())),
             Sought::Ending(ending) => {
                 let spelled = ending.spellings().map(|spelling| -> Box<dyn Query> {
@@ -259,13 +205,9 @@ impl<'a> Matching<'a> {
             }
         }
         if !keys.is_empty() {
-            let keys = Arc::new(keys);
-            found.push(self.tested(move |columns| {
-                let keys = keys.clone();
-                Ok(Box::new(move |doc| columns.values(doc).any(|value| fits_key(&keys, value))))
-            }));
+            found.push(self.filters.values(keys));
         }
-        let is_current = self.filtered(Filter::Within(filter.is_current.clone()));
+        let is_current = self.filters.of(Filter::Within(filter.is_current.clone()));
         let found =
             BooleanQuery::new(vec![(Occur::Must, Box::new(BooleanQuery::union(found))), (Occur::Must, is_current)]);
         Box::new(BoostQuery::new(Box::new(found), 0.0))
@@ -281,14 +223,14 @@ impl<'a> Matching<'a> {
             Expression::Words(_, Sought::Prefix(prefix)) => {
                 let spelled = prefix.spellings().map(|word| self.beginning(&marked_value(column, word), field));
                 let forms = self.forms(prefix.spellings());
-                any(spelled.chain(forms.iter().map(|form| one(field, &marked_value(column, form)))).collect())
+                any(spelled.chain(forms.iter().map(|form| term_query(field, &marked_value(column, form)))).collect())
             }
             Expression::Words(_, Sought::Word(word)) => {
                 let forms = self.forms(word.spellings());
-                any(forms.iter().map(|form| one(field, &marked_value(column, form))).collect())
+                any(forms.iter().map(|form| term_query(field, &marked_value(column, form))).collect())
             }
             Expression::Words(_, Sought::Phrase { words, gap }) => {
-                any(self.phrase(words, *gap, field, |word| marked_value(column, word)))
+                any(self.phrases.of(words, *gap, field, |word| marked_value(column, word)))
             }
             _ => Box::new(EmptyQuery),
         }
@@ -299,9 +241,9 @@ impl<'a> Matching<'a> {
         let weak = self.forms(&word.with_umlauts);
         let mut queries: Vec<Box<dyn Query>> = weak
             .difference(&strong)
-            .map(|form| -> Box<dyn Query> { Box::new(BoostQuery::new(one(field, form), SIMILAR_WEIGHT)) })
+            .map(|form| -> Box<dyn Query> { Box::new(BoostQuery::new(term_query(field, form), SIMILAR_WEIGHT)) })
             .collect();
-        queries.extend(strong.iter().map(|form| one(field, form)));
+        queries.extend(strong.iter().map(|form| term_query(field, form)));
         queries
     }
 
@@ -336,72 +278,7 @@ impl<'a> Matching<'a> {
     /// Returns one query for each form in which two words can follow each other in a text. It compares hidden entries
     /// too.
     pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Vec<Box<dyn Query>> {
-        self.phrases(&[one.clone(), other.clone()], 0, self.fields.text, str::to_owned, None)
-    }
-
-    /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other. `term` makes
-    /// terms of words.
-    fn phrase(
-        &self,
-        words: &[QueryWord],
-        gap: u32,
-        field: Field,
-        term: impl Fn(&str) -> String,
-    ) -> Vec<Box<dyn Query>> {
-        self.phrases(words, gap, field, term, Some(&self.admitted))
-    }
-
-    fn phrases(
-        &self,
-        words: &[QueryWord],
-        gap: u32,
-        field: Field,
-        term: impl Fn(&str) -> String,
-        admitted: Option<&Arc<AdmittedEntries>>,
-    ) -> Vec<Box<dyn Query>> {
-        let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
-        for word in words {
-            let longer = spelled.iter().flat_map(|before| {
-                word.spellings().map(|spelling| before.iter().copied().chain([spelling]).collect::<Vec<_>>())
-            });
-            spelled = longer.take(MAX_SPELLINGS).collect();
-        }
-        let mut phrases = BTreeSet::new();
-        for spelling in spelled {
-            let stems: Vec<_> = spelling.into_iter().map(|word| self.stems.of_each(word)).collect();
-            phrases.extend((0..LANGUAGES).map(|at| stems.iter().map(|stems| stems[at].clone()).collect::<Vec<_>>()));
-        }
-        let phrase = |words: Vec<String>| -> Box<dyn Query> {
-            match words.as_slice() {
-                [] => Box::new(EmptyQuery),
-                [word] => one(field, &term(word)),
-                words => Box::new(Phrase {
-                    field,
-                    words: words.iter().map(|word| term(word)).collect(),
-                    gap,
-                    admitted: admitted.cloned(),
-                    clock: self.clock.clone(),
-                }),
-            }
-        };
-        phrases.into_iter().map(phrase).collect()
-    }
-
-    /// Returns a query for a property.
-    fn filtered(&self, filter: Filter) -> Box<dyn Query> {
-        self.tested(move |columns| fits(&filter, columns))
-    }
-
-    /// Returns a query for entries that fit, without a score. It finds nothing once time is up.
-    fn tested(&self, fits: impl Fn(Arc<Columns>) -> tantivy::Result<Fits> + Send + Sync + 'static) -> Box<dyn Query> {
-        let (columns, clock) = (self.columns.clone(), self.clock.clone());
-        let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
-            let unknown = || TantivyError::InternalError("a segment of another view".to_owned());
-            let columns = columns.get(&segment.segment_id()).ok_or_else(unknown)?;
-            let (fits, clock) = (fits(columns.clone())?, clock.clone());
-            Ok(move |doc: DocId| !clock.is_over() && fits(doc))
-        });
-        Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
+        self.phrases.of_all_entries(&[one.clone(), other.clone()], self.fields.text)
     }
 
     fn forms<'s>(&self, spellings: impl IntoIterator<Item = &'s String>) -> BTreeSet<String> {
@@ -413,24 +290,6 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// Returns whether a query compares texts or values with phrases.
-fn has_phrase(expression: &Expression) -> bool {
-    match expression {
-        Expression::All(parts) | Expression::Any(parts) => parts.iter().any(has_phrase),
-        Expression::Not(part) => has_phrase(part),
-        Expression::Words(_, sought) => matches!(sought, Sought::Phrase { .. }),
-        Expression::Filter(Filter::Values(values)) => values.conditions.iter().any(|(_, condition)| match condition {
-            ValueCondition::Words(words) => has_phrase(words),
-            ValueCondition::Between(_) | ValueCondition::OneOf(_) => false,
-        }),
-        Expression::Everything | Expression::Filter(_) => false,
-    }
-}
-
-fn one(field: Field, word: &str) -> Box<dyn Query> {
-    Box::new(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs))
-}
-
 /// Returns a query that the best of several decides.
 fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     match queries.len() {
@@ -438,45 +297,4 @@ fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
         1 => queries.remove(0),
         _ => Box::new(DisjunctionMaxQuery::new(queries)),
     }
-}
-
-/// Returns whether the key of a value fulfils the condition of its column.
-fn fits_key(conditions: &[(Id, ValueCondition)], (column, key): (Id, u64)) -> bool {
-    conditions.iter().any(|(of, condition)| {
-        *of == column
-            && match condition {
-                ValueCondition::Between(keys) => keys.contains(&key),
-                ValueCondition::OneOf(keys) => keys.contains(&key),
-                ValueCondition::Words(_) => false,
-            }
-    })
-}
-
-type Fits = Box<dyn Fn(DocId) -> bool + Send + Sync>;
-
-/// Returns a function that tells which entries of a segment fit.
-fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
-    Ok(match filter.clone() {
-        Filter::Extension(extensions) => {
-            let mut numbers = Vec::new();
-            for extension in &extensions {
-                numbers.extend(columns.number_of(extension)?);
-            }
-            Box::new(move |doc| columns.extension(doc).is_some_and(|number| numbers.contains(&number)))
-        }
-        Filter::Size(sizes) => Box::new(move |doc| sizes.contains(&columns.size(doc))),
-        Filter::Created(time) => Box::new(move |doc| time.contains(&columns.created(doc))),
-        Filter::Modified(time) => Box::new(move |doc| time.contains(&columns.modified(doc))),
-        Filter::Author(people) => Box::new(move |doc| people.contains(&columns.author(doc))),
-        Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
-        Filter::NotSeen(seen) => Box::new(move |doc| !seen.has(columns.version(doc), columns.modified(doc))),
-        Filter::Documents(documents) => Box::new(move |doc| documents.contains(&columns.node(doc))),
-        Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
-        Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
-        Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),
-        Filter::CheckedOut(now) => {
-            Box::new(move |doc| now.0(columns.node(doc)).unwrap_or_else(|| columns.is_checked_out(doc)))
-        }
-        Filter::Reference(_) | Filter::Column(_) | Filter::Values(_) | Filter::Status(_) => Box::new(|_| false),
-    })
 }

@@ -4,7 +4,7 @@
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Result, Score, SegmentReader, TERMINATED};
 
-use super::clock::Clock;
+use crate::index::clock::Clock;
 
 /// Finds what another query finds, until time is up.
 #[derive(Debug)]

@@ -9,11 +9,12 @@ use tantivy::store::Compressor;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
 use super::analyzer;
-use super::checkpoint::FORMAT;
-use super::error::{index_error, index_failed, other_version};
+use super::error::{index_error, index_failed};
 use super::place_numbers::PlaceNumbers;
 use super::schema::{self, Fields};
 use super::view::{LocalView, newest_checkpoint};
+use crate::index::checkpoint::{FORMAT, other_version};
+use crate::index::word_tokenizers::{EndTokenizer, StemTokenizer};
 
 /// Blocks of stored texts that are kept in memory for each segment. Each holds a whole text or several.
 const CACHED_BLOCKS: usize = 1;
@@ -64,9 +65,9 @@ impl LocalIndex {
         if index.schema() != schema::schema().0 {
             return Err(other_version());
         }
-        index.tokenizers().register(analyzer::STEMS, analyzer::StemTokenizer::default());
+        index.tokenizers().register(analyzer::STEMS, StemTokenizer::default());
         index.tokenizers().register(analyzer::PARTS, analyzer::PartTokenizer::default());
-        index.tokenizers().register(analyzer::ENDS, analyzer::EndTokenizer::default());
+        index.tokenizers().register(analyzer::ENDS, EndTokenizer::default());
         index.tokenizers().register(analyzer::VALUES, analyzer::ValueTokenizer::default());
         let checkpoint = newest_checkpoint(&index)?;
         let reader = index

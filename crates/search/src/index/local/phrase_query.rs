@@ -11,7 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::admitted::AdmittedEntries;
-use super::clock::Clock;
+use crate::index::clock::Clock;
 
 /// Comparisons of positions between two checks of the clock.
 const STRETCH: usize = 256;

@@ -60,18 +60,18 @@ pub struct SearchStatusJson {
     /// Size on disk in bytes.
     size: u64,
     /// The last nightly comparison with the database; null before the first.
-    sweep: Option<SearchSweepJson>,
+    comparison: Option<SearchComparisonJson>,
 }
 
 /// A comparison of a search index with its content database.
 #[derive(Serialize, ToSchema)]
-pub struct SearchSweepJson {
+pub struct SearchComparisonJson {
     /// Time of its end.
     at: String,
     /// Number of documents that were compared.
     documents: u64,
-    /// Number of documents whose entries differed and were mended.
-    mended: u64,
+    /// Number of documents whose entries differed and were repaired.
+    repaired: u64,
 }
 
 impl From<SearchStatus> for SearchStatusJson {
@@ -91,10 +91,10 @@ impl From<SearchStatus> for SearchStatusJson {
             events_behind: status.events_behind,
             behind_since: status.behind_since.map(time::format),
             size: status.size,
-            sweep: status.sweep.map(|sweep| SearchSweepJson {
-                at: time::format(sweep.at),
-                documents: sweep.documents,
-                mended: sweep.mended,
+            comparison: status.comparison.map(|comparison| SearchComparisonJson {
+                at: time::format(comparison.at),
+                documents: comparison.documents,
+                repaired: comparison.repaired,
             }),
         }
     }

@@ -80,7 +80,7 @@ pub(crate) struct Follower {
     saw_programs: Option<Instant>,
     saw_stores: Instant,
     pace: Pace,
-    pub(super) sweep_pace: Pace,
+    pub(super) comparison_pace: Pace,
     walked: Walked,
     /// True while documents of the walk are written. Documents that events change may have been counted before.
     counts_texts: bool,
@@ -106,7 +106,7 @@ impl Follower {
         let view = index.view();
         let slow = blocking(move || SlowReading::of(&view)).await?;
         let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
-        let sweep_pace = Pace::new(&storage, None);
+        let comparison_pace = Pace::new(&storage, None);
         let committed_sequence = checkpoint.sequence;
         Ok(Self {
             storage,
@@ -125,7 +125,7 @@ impl Follower {
             saw_programs: None,
             saw_stores: now,
             pace,
-            sweep_pace,
+            comparison_pace,
             walked: Walked::default(),
             counts_texts: false,
         })
@@ -147,8 +147,8 @@ impl Follower {
         if is_due {
             self.commit().await?;
         }
-        let swept = self.sweep_on().await?;
-        if !walked && !swept {
+        let compared = self.compare_on().await?;
+        if !walked && !compared {
             tokio::time::sleep(if self.slow.is_reading() { POLL_READING } else { POLL }).await;
         }
         Ok(())
@@ -278,6 +278,7 @@ impl Follower {
             return Ok(());
         }
         self.saw_programs = Some(Instant::now());
+        self.look_at_stores().await?;
         let abilities = match self.texts.abilities().await {
             Ok(abilities) => abilities,
             Err(error) => {
@@ -329,11 +330,12 @@ impl Follower {
         if self.slow.is_reading() {
             return Ok(());
         }
-        if self.slow.has_unknown() {
+        if let Some(wanted) = self.slow.wanted_page() {
             let view = self.committed_view().await?;
-            self.slow = blocking(move || SlowReading::of(&view)).await?;
+            self.slow.turn_page(blocking(move || wanted.read(&view)).await?);
         }
         let Some((id, turn)) = self.slow.next() else { return Ok(()) };
+        self.look_at_stores().await?;
         match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
             Some(row) if row.kind == NodeKind::Document => {
                 self.slow.start(&self.texts, row, turn);
@@ -379,12 +381,7 @@ impl Follower {
     /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
     /// Commits at this interval, even while a document takes long to read.
     pub(super) async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
-        if self.saw_stores.elapsed() >= STORES {
-            // Stores may have been added or changed since.
-            self.texts.refresh().await?;
-            self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
-            self.saw_stores = Instant::now();
-        }
+        self.look_at_stores().await?;
         let (mut documents, mut reading) = (documents.into_iter(), JoinSet::new());
         loop {
             while reading.len() < AT_ONCE
@@ -410,6 +407,16 @@ impl Follower {
                 self.commit().await?;
             }
         }
+    }
+
+    /// Takes note of stores and settings that were added or changed since, from time to time.
+    async fn look_at_stores(&mut self) -> Result<()> {
+        if self.saw_stores.elapsed() >= STORES {
+            self.texts.refresh().await?;
+            self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
+            self.saw_stores = Instant::now();
+        }
+        Ok(())
     }
 
     /// Returns the index with all that was written so far.

@@ -13,7 +13,7 @@ mod pace;
 mod place;
 mod shared;
 mod slow;
-mod sweep;
+mod comparison;
 mod text;
 mod values;
 

@@ -106,7 +106,7 @@ pub const HEALTH_RULES: [&str; 18] = [
     "orphans",
     "retention-mismatch",
     "sandbox-open",
-    "search-mended",
+    "search-repaired",
     "search-server",
     "store-away",
     "store-full",

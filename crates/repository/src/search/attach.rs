@@ -15,6 +15,11 @@ impl Repository {
         self.inner.search.server.get_or_init(|| server);
     }
 
+    /// Returns whether a search found the index of a content database damaged since the last call.
+    pub fn take_search_index_damage(&self, database: Id) -> bool {
+        self.inner.search.take_damage(database)
+    }
+
     /// Sets the index that searches use for a content database; `None` removes it.
     pub fn use_search_index(&self, database: Id, index: Option<Arc<SearchIndex>>) {
         self.inner.search.set(database, index);

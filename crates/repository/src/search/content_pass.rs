@@ -238,7 +238,7 @@ impl ContentPass {
     }
 
     fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {
-        let places = self.session.repository.inner.search.places(self.content.row.id).current(reader)?;
+        let places = self.session.repository.inner.search.places(self.content.row.id, reader)?;
         let (kept, principal) = (&self.session.repository.inner.search.scopes, &self.session.principal);
         let granted = || self.eyes.granted_rights(reader);
         let scopes = kept.current(self.content.row.id, principal, &places, granted)?;

@@ -211,6 +211,7 @@ impl Session {
                         error = error.report(),
                         "texts of documents were not searched, because the search index cannot be read"
                     );
+                    self.repository.inner.search.note_error(content.row.id, &error);
                     found.texts = found.texts.max(TextSearch::Unavailable);
                 }
                 None => {}

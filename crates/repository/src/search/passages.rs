@@ -94,6 +94,7 @@ impl Session {
             },
             Ok(None) => DocumentPassages { texts: TextSearch::Incomplete, ..DocumentPassages::default() },
             Err(error) => {
+                self.repository.inner.search.note_error(database, &error);
                 tracing::warn!(
                     database = located.content.row.name,
                     error = error.report(),

@@ -84,6 +84,12 @@ impl Places {
         Ok(Arc::new(Self { trees: trees.into(), collections }))
     }
 
+    /// Returns whether a site collection has a later tree in `other`.
+    pub(super) fn is_older_than(&self, other: &Self) -> bool {
+        let is_older = |(id, later): &(Id, i64)| self.collections.get(id).is_some_and(|own| own.tree_version < *later);
+        !Arc::ptr_eq(&self.trees, &other.trees) && other.trees.iter().any(is_older)
+    }
+
     /// Returns the scope in force for documents in a place; `Ok(None)` if no path leads to it.
     ///
     /// # Errors
@@ -160,4 +166,28 @@ fn read(reader: &mut Reader<'_>, collection: Id) -> model::Result<FxHashMap<Id, 
         place.reachable = known.get(id).copied().unwrap_or(false);
     }
     Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_with_a_smaller_version_of_a_tree_are_older() {
+        let places = |trees: &[(i64, i64)]| Places {
+            trees: trees.iter().map(|(id, version)| (Id::new(*id), *version)).collect(),
+            collections: trees
+                .iter()
+                .map(|(id, tree_version)| {
+                    let tree = CollectionPlaces { tree_version: *tree_version, places: FxHashMap::default() };
+                    (Id::new(*id), Arc::new(tree))
+                })
+                .collect(),
+        };
+        let (first, second) = (places(&[(1, 5), (2, 7)]), places(&[(1, 5), (2, 8)]));
+        assert_eq!((first.is_older_than(&second), second.is_older_than(&first)), (true, false));
+        assert!(!first.is_older_than(&first));
+        assert!(!first.is_older_than(&places(&[])), "a site collection was deleted");
+        assert!(!places(&[]).is_older_than(&first), "a site collection was created");
+    }
 }

@@ -45,18 +45,18 @@ pub struct SearchStatus {
     /// Size on disk in bytes.
     pub size: u64,
     /// The last comparison with the database; `None` before the first.
-    pub sweep: Option<SearchSweep>,
+    pub comparison: Option<SearchComparison>,
 }
 
 /// A comparison of a search index with its content database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchSweep {
+pub struct SearchComparison {
     /// Time of its end.
     pub at: Timestamp,
     /// Documents that were compared.
     pub documents: u64,
-    /// Documents whose entries differed and were mended.
-    pub mended: u64,
+    /// Documents whose entries differed and were repaired.
+    pub repaired: u64,
 }
 
 /// The state of a search index as administrators see it.
@@ -219,18 +219,18 @@ impl Session {
                     message_key: ("search-server", vec![database.name.clone(), server]),
                 });
             }
-            let last = view.and_then(|view| view.checkpoint().sweep.last);
-            let mended = last.map_or(0, |last| last.counts.differences());
-            if mended > 0 {
+            let last = view.and_then(|view| view.checkpoint().comparison.last);
+            let repaired = last.map_or(0, |last| last.counts.differences());
+            if repaired > 0 {
                 let message = format!(
                     "The last nightly comparison of the search index of {} with the database found {} that differed, \
-                     and mended the index: if this repeats, check the disk of the index and report it.",
+                     and repaired the index: if this repeats, check the disk of the index and report it.",
                     database.name,
-                    counted(mended, "document")
+                    counted(repaired, "document")
                 );
-                let key = ("search-mended", vec![database.name.clone(), mended.to_string()]);
+                let key = ("search-repaired", vec![database.name.clone(), repaired.to_string()]);
                 findings.push(HealthFinding {
-                    rule: "search-mended",
+                    rule: "search-repaired",
                     severity: Severity::Warning,
                     subject: HealthSubject::Database(database.name),
                     message,
@@ -300,10 +300,10 @@ async fn read_status(
             awaiting_recognition,
             events_behind,
             behind_since: next.map(|event| event.at),
-            sweep: checkpoint.sweep.last.map(|last| SearchSweep {
+            comparison: checkpoint.comparison.last.map(|last| SearchComparison {
                 at: Timestamp::from_micros(last.at),
                 documents: last.counts.documents,
-                mended: last.counts.differences(),
+                repaired: last.counts.differences(),
             }),
             ..status
         }))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 10;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Checkpoint {
     pub walk_counts: WalkCounts,
     /// Comparisons of the index with its content database.
     #[serde(default)]
-    pub sweep: Sweep,
+    pub comparison: Comparison,
 }
 
 impl Checkpoint {
@@ -51,29 +51,29 @@ pub(super) fn other_version() -> Error {
 
 /// Comparisons of an index with its content database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sweep {
+pub struct Comparison {
     /// Time from which the next one is due, in microseconds since 1970; `None` if it was not set yet.
     pub due: Option<i64>,
     /// The last document that the one under way has compared; `None` between two.
     pub after: Option<i64>,
     /// What the one under way has found so far.
-    pub counts: SweepCounts,
+    pub counts: ComparisonCounts,
     /// The last one that has ended.
-    pub last: Option<FinishedSweep>,
+    pub last: Option<FinishedComparison>,
 }
 
 /// A comparison of an index with its content database that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinishedSweep {
+pub struct FinishedComparison {
     /// Time of its end, in microseconds since 1970.
     pub at: i64,
     /// What it found.
-    pub counts: SweepCounts,
+    pub counts: ComparisonCounts,
 }
 
 /// Numbers of documents in a comparison of an index with its content database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SweepCounts {
+pub struct ComparisonCounts {
     /// Documents of the database that were compared.
     pub documents: u64,
     /// Documents without an entry that should have one.
@@ -84,7 +84,7 @@ pub struct SweepCounts {
     pub surplus: u64,
 }
 
-impl SweepCounts {
+impl ComparisonCounts {
     /// Returns the number of documents that differed.
     pub fn differences(&self) -> u64 {
         self.missing + self.outdated + self.surplus

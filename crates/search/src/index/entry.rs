@@ -2,6 +2,8 @@
 
 use model::{ColumnValue, Id, Timestamp};
 
+use crate::query::value_key;
+
 /// Audience of an entry, among callers who may view the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Face {
@@ -129,12 +131,57 @@ pub struct IndexedEntry {
     pub holder: Id,
     /// Print of the name.
     pub name_print: u64,
+    /// Print of what else the database says of the document, by [`EntryProperties::print`].
+    pub properties_print: u64,
 }
 
 impl IndexedEntry {
     /// Returns the entry that a document should have.
-    pub fn new(version: Id, place: Id, face: Face, holder: Id, name_print: u64) -> Self {
-        Self { version, place, face: face.number(), holder, name_print }
+    pub fn new(version: Id, place: Id, face: Face, holder: Id, (name_print, properties_print): (u64, u64)) -> Self {
+        Self { version, place, face: face.number(), holder, name_print, properties_print }
+    }
+}
+
+/// What an entry says of a document besides its text, its name and its audience, and what can change without a new
+/// version.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryProperties<'a> {
+    /// See [`Entry::checked_out_by`].
+    pub checked_out_by: Id,
+    /// Author and time of the last change; `None` for an older version, which keeps its own.
+    pub changed: Option<(Id, Timestamp)>,
+    /// See [`Entry::library`].
+    pub library: Id,
+    /// See [`Entry::values`].
+    pub values: &'a [(Id, ColumnValue)],
+}
+
+impl EntryProperties<'_> {
+    /// Returns a number by which other properties are noticed: the FNV-1a hash of the numbers in them, little-endian,
+    /// with the values in the order of their columns.
+    pub fn print(&self) -> u64 {
+        let (editor, modified) = self.changed.unwrap_or((Id::NONE, Timestamp::from_micros(0)));
+        let mut numbers = vec![self.checked_out_by.get(), editor.get(), modified.micros()];
+        if !self.values.is_empty() {
+            numbers.push(self.library.get());
+        }
+        let text = |value: &ColumnValue| if let ColumnValue::Text(text) = value { name_print(text) } else { 0 };
+        let value = |(column, value): &(Id, ColumnValue)| (column.get(), value_key(value), text(value));
+        let mut values: Vec<(i64, u64, u64)> = self.values.iter().map(value).collect();
+        values.sort_unstable();
+        let values = values.into_iter().flat_map(|(column, key, text)| [column.cast_unsigned(), key, text]);
+        let numbers = numbers.into_iter().map(i64::cast_unsigned).chain(values);
+        hash(numbers.flat_map(u64::to_le_bytes))
+    }
+}
+
+impl Entry {
+    /// Returns the print of its properties.
+    pub(super) fn properties_print(&self) -> u64 {
+        let is_latest = matches!(self.face, Face::All | Face::Draft);
+        let changed = is_latest.then_some((self.editor, self.modified));
+        let (checked_out_by, library, values) = (self.checked_out_by, self.library, self.values.as_slice());
+        EntryProperties { checked_out_by, changed, library, values }.print()
     }
 }
 
@@ -155,5 +202,9 @@ impl Face {
 /// Returns a number by which an entry with another name is noticed: the 64-bit FNV-1a hash
 /// (<http://www.isthe.com/chongo/tech/comp/fnv/>).
 pub fn name_print(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    hash(name.bytes())
+}
+
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

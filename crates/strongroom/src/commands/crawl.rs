@@ -158,12 +158,12 @@ async fn status(session: &Session) -> Result<CommandResult> {
                 grouped(index.entries),
                 grouped(index.unreadable()),
                 grouped(index.waiting + index.awaiting_recognition),
-                index.sweep.map_or_else(|| "-".to_owned(), |sweep| grouped(sweep.mended)),
+                index.comparison.map_or_else(|| "-".to_owned(), |comparison| grouped(comparison.repaired)),
                 size(index.size),
             ]
         })
         .collect();
-    let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "MENDED", "SIZE"], &rows);
+    let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "REPAIRED", "SIZE"], &rows);
     if let Some(server) = indexes.iter().find_map(|index| index.server.as_ref()) {
         text.push_str(&format!("\nThe indexes are on the search server {server}.\n"));
     }
@@ -211,8 +211,8 @@ fn status_json(index: &SearchStatus) -> Value {
         "events_behind": index.events_behind,
         "behind_since": index.behind_since.map(time),
         "size": index.size,
-        "sweep": index.sweep.map(|sweep| {
-            json!({ "at": time(sweep.at), "documents": sweep.documents, "mended": sweep.mended })
+        "comparison": index.comparison.map(|comparison| {
+            json!({ "at": time(comparison.at), "documents": comparison.documents, "repaired": comparison.repaired })
         }),
     })
 }

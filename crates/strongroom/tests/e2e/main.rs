@@ -72,7 +72,7 @@ mod store_directories;
 mod store_removal;
 mod streams;
 mod support;
-mod sweeps;
+mod comparisons;
 mod unreadable;
 mod unresponsive_stores;
 mod webdav;

@@ -86,6 +86,7 @@ pub(super) struct Columns {
     modified: Column<i64>,
     size: Column<u64>,
     name_print: Column<u64>,
+    properties_print: Column<u64>,
     name_words: Column<u64>,
     title_words: Column<u64>,
     checked_out_by: Column<i64>,
@@ -121,6 +122,7 @@ impl Columns {
             modified: columns.i64(schema::MODIFIED)?,
             size: columns.u64(schema::SIZE)?,
             name_print: columns.u64(schema::NAME_PRINT)?,
+            properties_print: columns.u64(schema::PROPERTIES_PRINT)?,
             name_words: columns.u64(schema::NAME_WORDS)?,
             title_words: columns.u64(schema::TITLE_WORDS)?,
             checked_out_by: columns.i64(schema::CHECKED_OUT_BY)?,
@@ -224,7 +226,8 @@ impl Columns {
     pub(super) fn indexed(&self, doc: DocId) -> IndexedEntry {
         // No face has the other number.
         let face = self.face(doc).unwrap_or(Face::All);
-        IndexedEntry::new(self.version(doc), self.place(doc), face, self.holder(doc), self.name_print(doc))
+        let prints = (self.name_print(doc), self.properties_print.first(doc).unwrap_or_default());
+        IndexedEntry::new(self.version(doc), self.place(doc), face, self.holder(doc), prints)
     }
 
     /// Returns the entries whose texts are still to be read, also those that are replaced.

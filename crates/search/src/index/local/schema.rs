@@ -17,8 +17,9 @@ pub(super) const CREATED: &str = "created";
 pub(super) const MODIFIED: &str = "modified";
 pub(super) const SIZE: &str = "size";
 pub(super) const EXTENSION: &str = "extension";
-/// Name of the column with the print of the name.
+/// Names of the columns with the prints of the name and of the properties.
 pub(super) const NAME_PRINT: &str = "name_print";
+pub(super) const PROPERTIES_PRINT: &str = "properties_print";
 /// Names of the columns with the numbers of words in the name, without its extension, and in the title.
 pub(super) const NAME_WORDS: &str = "name_words";
 pub(super) const TITLE_WORDS: &str = "title_words";
@@ -49,6 +50,7 @@ pub(super) struct Fields {
     pub size: Field,
     pub extension: Field,
     pub name_print: Field,
+    pub properties_print: Field,
     pub name_words: Field,
     pub title_words: Field,
     /// The words of name and text.
@@ -108,6 +110,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         size: builder.add_u64_field(SIZE, FAST),
         extension: builder.add_text_field(EXTENSION, FAST),
         name_print: builder.add_u64_field(NAME_PRINT, FAST),
+        properties_print: builder.add_u64_field(PROPERTIES_PRINT, FAST),
         name_words: builder.add_u64_field(NAME_WORDS, FAST),
         title_words: builder.add_u64_field(TITLE_WORDS, FAST),
         text: builder.add_text_field("text", positions.clone()),

@@ -73,6 +73,7 @@ impl LocalWriter {
             document.add_i64(fields.modified, entry.modified.micros());
             document.add_u64(fields.size, entry.size);
             document.add_u64(fields.name_print, name_print(&entry.name));
+            document.add_u64(fields.properties_print, entry.properties_print());
             let mut stem = entry.name.as_str();
             if let Some(extension) = extension_of(&entry.name) {
                 stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

@@ -75,6 +75,7 @@ impl Documents {
             "year": year_of(entry.modified),
             "size": i64::try_from(entry.size).unwrap_or(i64::MAX),
             "name_print": print.cast_signed(),
+            "properties_print": entry.properties_print().cast_signed(),
             "name_words": Words::of(stem).count(),
             "title_words": Words::of(&entry.title).count(),
             "value_columns": columns,

@@ -29,13 +29,15 @@ impl SharedView {
     pub(crate) fn entries_between(&self, first: Id, last: Id) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
         let mut found: BTreeMap<Id, Vec<IndexedEntry>> = BTreeMap::new();
         let range = json!({"range": {"node": {"gte": first.get(), "lte": last.get()}}});
-        let fields = ["node", "version", "place", "face", "holder", "name_print"];
+        let fields = ["node", "version", "place", "face", "holder", "name_print", "properties_print"];
         self.each(range, &fields, |hit| {
             let id = |name: &str| field(hit, name).map(Id::new);
             let entry = || {
                 let face = Face::of(field(hit, "face")?.cast_unsigned())?;
-                let (holder, print) = (id("holder").unwrap_or(Id::NONE), field(hit, "name_print")?.cast_unsigned());
-                Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, face, holder, print)))
+                let print = |name: &str| field(hit, name).map(i64::cast_unsigned);
+                let prints = (print("name_print")?, print("properties_print")?);
+                let holder = id("holder").unwrap_or(Id::NONE);
+                Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, face, holder, prints)))
             };
             if let Some((node, entry)) = entry() {
                 found.entry(node).or_default().push(entry);

@@ -6,7 +6,7 @@ use super::tokens::ANALYZER;
 use crate::index::ranking::{USUAL_NAME_WORDS, USUAL_TEXT_WORDS};
 
 /// Version of the fields. An index of another version is rebuilt.
-pub(super) const SCHEMA: u64 = 1;
+pub(super) const SCHEMA: u64 = 2;
 
 /// Limit on the characters of an expression for similar words with digits.
 pub(super) const MAX_EXPRESSION: usize = 8_000;
@@ -26,8 +26,17 @@ const LONGS: [&str; 11] = [
     "value_columns",
 ];
 /// Numbers that are only returned.
-const COLUMNS: [&str; 8] =
-    ["collection", "place", "name_print", "name_words", "title_words", "epoch", "spots", "schema"];
+const COLUMNS: [&str; 9] = [
+    "collection",
+    "place",
+    "name_print",
+    "properties_print",
+    "name_words",
+    "title_words",
+    "epoch",
+    "spots",
+    "schema",
+];
 const INTEGERS: [&str; 5] = ["spot", "face", "year", "language", "number"];
 const KEYWORDS: [&str; 4] = ["extension", "value_keys", "state", "fault"];
 

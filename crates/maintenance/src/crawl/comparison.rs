@@ -1,14 +1,15 @@
 //! The nightly comparison of an index with its content database, both ways: which versions of which documents are
-//! indexed, and in which places. Differences are mended and counted. There should be none.
+//! indexed, in which places and with which properties. Differences are repaired and counted. None are expected.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::{feed, node};
-use model::{Id, NodeKind, Result, Timestamp, is_application_file};
+use database::content::node::{self, NodeRow};
+use database::content::{column, feed};
+use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_faces};
-use search::index::{FinishedSweep, IndexedEntry, SweepCounts, name_print};
+use search::index::{EntryProperties, Face, FinishedComparison, IndexedEntry, ComparisonCounts, name_print};
 
 use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};
@@ -16,7 +17,7 @@ use super::place::blocking;
 
 /// Documents that are compared at once.
 const BATCH: usize = 500;
-/// Limit on the events behind an index beside which it is compared.
+/// Number of events that an index may be behind and still be compared.
 const MAX_EVENTS: usize = 1_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time of the day at which comparisons begin (UTC), in seconds.
@@ -34,25 +35,25 @@ struct Stretch {
 
 impl Follower {
     /// Compares the next documents, if a comparison is due. Returns whether it did.
-    pub(super) async fn sweep_on(&mut self) -> Result<bool> {
-        if self.checkpoint.walk.is_some() || !self.sweep_pace.may_go_on() || !self.begin_sweep() {
+    pub(super) async fn compare_on(&mut self) -> Result<bool> {
+        if self.checkpoint.walk.is_some() || !self.comparison_pace.may_go_on() || !self.begin_comparison() {
             return Ok(false);
         }
         let begun = Instant::now();
         // Taken before the snapshot, so that each change is in the index or among the events behind it.
         let view = self.committed_view().await?;
-        let after = Id::new(self.checkpoint.sweep.after.unwrap_or_default());
+        let after = Id::new(self.checkpoint.comparison.after.unwrap_or_default());
         let gaps: Vec<i64> = self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
         let sequence = self.checkpoint.sequence;
         let read = move |reader: &mut Reader<'_>| stretch(reader, after, sequence, &gaps);
         let Some(Stretch { expected, last, changed }) = self.database.database.read_long(read).await? else {
-            self.sweep_pace.note(&self.storage, begun, 0);
+            self.comparison_pace.note(&self.storage, begun, 0);
             return Ok(false);
         };
         let (first, end) = (Id::new(after.get() + 1), last.unwrap_or(Id::new(i64::MAX)));
         let mut indexed = blocking(move || view.entries_between(first, end)).await?;
         let mut differing = Vec::new();
-        let counts = &mut self.checkpoint.sweep.counts;
+        let counts = &mut self.checkpoint.comparison.counts;
         counts.documents += expected.len() as u64;
         for (id, expected) in expected {
             let found = indexed.remove(&id).unwrap_or_default();
@@ -71,39 +72,39 @@ impl Follower {
         let surplus: Vec<Id> = indexed.into_keys().filter(|id| !changed.contains(id)).collect();
         counts.surplus += surplus.len() as u64;
         differing.extend(surplus);
-        metrics::counter!("strongroom_search_mended_total").increment(differing.len() as u64);
+        metrics::counter!("strongroom_search_repaired_total").increment(differing.len() as u64);
         self.write_items(differing, COMMIT_TEXTS).await?;
-        self.checkpoint.sweep.after = last.map(Id::get);
+        self.checkpoint.comparison.after = last.map(Id::get);
         if last.is_none() {
-            self.end_sweep().await?;
+            self.end_comparison().await?;
         }
-        self.sweep_pace.note(&self.storage, begun, 0);
+        self.comparison_pace.note(&self.storage, begun, 0);
         Ok(true)
     }
 
     /// Returns whether a comparison is under way, after beginning one that is due.
-    fn begin_sweep(&mut self) -> bool {
-        let (now, sweep) = (Timestamp::now(), &mut self.checkpoint.sweep);
-        if sweep.after.is_some() {
+    fn begin_comparison(&mut self) -> bool {
+        let (now, comparison) = (Timestamp::now(), &mut self.checkpoint.comparison);
+        if comparison.after.is_some() {
             return true;
         }
         // A time that is too far away was set by a clock that was ahead.
-        let due = sweep.due.map(Timestamp::from_micros).filter(|due| *due <= now.after(DAY));
+        let due = comparison.due.map(Timestamp::from_micros).filter(|due| *due <= now.after(DAY));
         if due.is_none_or(|due| due > now) {
-            sweep.due = Some(due.unwrap_or_else(|| next_night(now)).micros());
+            comparison.due = Some(due.unwrap_or_else(|| next_night(now)).micros());
             return false;
         }
-        (sweep.after, sweep.counts) = (Some(0), SweepCounts::default());
+        (comparison.after, comparison.counts) = (Some(0), ComparisonCounts::default());
         true
     }
 
-    async fn end_sweep(&mut self) -> Result<()> {
-        let (now, sweep) = (Timestamp::now(), &mut self.checkpoint.sweep);
-        let counts = sweep.counts;
-        sweep.due = Some(next_night(now).micros());
-        sweep.last = Some(FinishedSweep { at: now.micros(), counts });
+    async fn end_comparison(&mut self) -> Result<()> {
+        let (now, comparison) = (Timestamp::now(), &mut self.checkpoint.comparison);
+        let counts = comparison.counts;
+        comparison.due = Some(next_night(now).micros());
+        comparison.last = Some(FinishedComparison { at: now.micros(), counts });
         self.commit().await?;
-        let (database, SweepCounts { documents, missing, outdated, surplus }) = (&self.database.name, counts);
+        let (database, ComparisonCounts { documents, missing, outdated, surplus }) = (&self.database.name, counts);
         if counts.differences() > 0 {
             tracing::warn!(
                 database,
@@ -111,7 +112,7 @@ impl Follower {
                 missing,
                 outdated,
                 surplus,
-                "the search index differed from its content database and was mended"
+                "the search index differed from its content database and was repaired"
             );
         } else {
             tracing::debug!(database, documents, "the search index agrees with its content database");
@@ -128,7 +129,7 @@ fn next_night(now: Timestamp) -> Timestamp {
     Timestamp::from_micros(next * 1_000_000)
 }
 
-/// Reads the next documents; `None` if what changed behind the index concerns more than single documents.
+/// Reads the next documents; `None` if a change that is not indexed yet affects everything below a container.
 fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> Result<Option<Stretch>> {
     let mut events = feed::after(reader, sequence, MAX_EVENTS + 1)?;
     if !gaps.is_empty() {
@@ -148,6 +149,7 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
     let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
     let own = feed::own_scopes(reader, &ids)?;
+    let values = values(reader, &rows)?;
     let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
     for row in rows {
         let is_found = match reachable.get(&row.parent_id) {
@@ -161,15 +163,43 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         let mut entries = Vec::new();
         if is_found && !is_application_file(&row.name) {
             let place = if own.contains(&row.id) { row.id } else { row.parent_id };
-            let print = name_print(&row.name);
-            let entry =
-                |face: repository::IndexedFace| IndexedEntry::new(face.version, place, face.face, face.holder, print);
+            let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+            let entry = |face: repository::IndexedFace| {
+                let prints = (name_print(&row.name), properties(&row, face.face, values).print());
+                IndexedEntry::new(face.version, place, face.face, face.holder, prints)
+            };
             entries.extend(indexed_faces(&row).into_iter().map(entry));
             entries.sort_unstable();
         }
         expected.insert(row.id, entries);
     }
     Ok(Some(Stretch { expected, last, changed }))
+}
+
+/// Returns the values of documents in the columns of their libraries.
+fn values(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<HashMap<Id, Vec<(Id, ColumnValue)>>> {
+    let mut libraries: HashMap<Id, Vec<Id>> = HashMap::new();
+    for row in rows {
+        libraries.entry(row.library_id).or_default().push(row.id);
+    }
+    let mut found: HashMap<Id, Vec<(Id, ColumnValue)>> = HashMap::new();
+    for (library, documents) in libraries {
+        for (document, column, value) in column::values_of_many(reader, &documents, library)? {
+            found.entry(document).or_default().push((column, value));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the properties that an entry of a document should have.
+fn properties<'a>(row: &NodeRow, face: Face, values: &'a [(Id, ColumnValue)]) -> EntryProperties<'a> {
+    let is_latest = matches!(face, Face::All | Face::Draft);
+    EntryProperties {
+        checked_out_by: row.holder_id.unwrap_or(Id::NONE),
+        changed: is_latest.then_some((row.modified_by, row.modified_at)),
+        library: row.library_id,
+        values,
+    }
 }
 
 #[cfg(test)]

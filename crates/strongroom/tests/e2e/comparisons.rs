@@ -28,7 +28,7 @@ fn index_of(farm: &Farm) -> Arc<SearchIndex> {
 fn change_index(farm: &Farm, change: impl FnOnce(&mut IndexWriter)) {
     let index = index_of(farm);
     let mut checkpoint: Checkpoint = index.view().checkpoint().clone();
-    checkpoint.sweep.due = Some(0);
+    checkpoint.comparison.due = Some(0);
     let mut writer = IndexWriter::open(index).unwrap();
     change(&mut writer);
     writer.commit(&checkpoint).unwrap();
@@ -68,13 +68,13 @@ async fn id_of(client: &Client, name: &str) -> i64 {
 }
 
 /// Waits until a comparison has ended after `since`, and returns it.
-async fn swept(client: &Client, since: &Value) -> Value {
+async fn compared(client: &Client, since: &Value) -> Value {
     let deadline = Instant::now() + SOON;
     loop {
         let answer = client.send(Method::GET, "/api/v1/farm/search", Vec::new()).await.unwrap().json();
-        let sweep = answer["items"][0]["sweep"].clone();
-        if !sweep.is_null() && sweep["at"] != since["at"] {
-            return sweep;
+        let comparison = answer["items"][0]["comparison"].clone();
+        if !comparison.is_null() && comparison["at"] != since["at"] {
+            return comparison;
         }
         assert!(Instant::now() < deadline, "no comparison ended: {answer}");
         // sleep: polled, since the server compares by itself
@@ -87,21 +87,33 @@ async fn rules(client: &Client) -> Vec<String> {
     found["items"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn differences_are_mended_and_reported(engine: Engine) {
+async fn differences_are_repaired_and_reported(engine: Engine) {
     let farm = Farm::on(engine).await;
     let server = farm.start();
     let token = farm.token();
     let admin = server.client(&token);
-    for (name, text) in [("lost.txt", "heron"), ("old.txt", "egret"), ("binned.txt", "owl"), ("good.txt", "wren")] {
+    for (name, text) in [
+        ("lost.txt", "heron"),
+        ("old.txt", "egret"),
+        ("binned.txt", "owl"),
+        ("good.txt", "wren"),
+        ("other.txt", "robin"),
+    ] {
         assert!(admin.put(name, text.as_bytes().to_vec()).await.unwrap().status.is_success());
     }
     let (lost, old, binned) =
         (id_of(&admin, "lost.txt").await, id_of(&admin, "old.txt").await, id_of(&admin, "binned.txt").await);
     admin.delete("binned.txt").await.unwrap();
     wait_until_indexed(&admin).await;
+    let other = id_of(&admin, "other.txt").await;
     server.stop();
+    let indexed = index_of(&farm).view().entries_between(Id::new(other), Id::new(other)).unwrap();
+    let [indexed] = indexed[&Id::new(other)].as_slice() else { panic!("{indexed:?}") };
     change_index(&farm, |writer| {
         writer.replace(Id::new(lost), &[]).unwrap();
+        // The entry of the present version, without what an event changed.
+        let (version, place, name) = (indexed.version, indexed.place, "other.txt".to_owned());
+        writer.replace(Id::new(other), &[Entry { version, place, name, ..stale(other) }]).unwrap();
         for node in [old, binned, 77] {
             writer.replace(Id::new(node), &[stale(node)]).unwrap();
         }
@@ -109,15 +121,16 @@ async fn differences_are_mended_and_reported(engine: Engine) {
 
     let server = farm.start();
     let admin = server.client(&token);
-    let sweep = swept(&admin, &Value::Null).await;
-    assert_eq!((&sweep["mended"], &sweep["documents"]), (&4.into(), &4.into()), "{sweep}");
+    let comparison = compared(&admin, &Value::Null).await;
+    assert_eq!((&comparison["repaired"], &comparison["documents"]), (&5.into(), &5.into()), "{comparison}");
     assert_eq!(names(&admin, "heron").await, ["lost.txt"]);
     assert_eq!(names(&admin, "egret").await, ["old.txt"]);
+    assert_eq!(names(&admin, "robin").await, ["other.txt"]);
     assert_eq!(names(&admin, "nothing").await, Vec::<String>::new());
-    assert!(rules(&admin).await.contains(&"search-mended".to_owned()));
-    assert_eq!(farm.json(&["crawl", "status"])["indexes"][0]["sweep"]["mended"], 4);
+    assert!(rules(&admin).await.contains(&"search-repaired".to_owned()));
+    assert_eq!(farm.json(&["crawl", "status"])["indexes"][0]["comparison"]["repaired"], 5);
     let metrics = admin.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
-    assert!(metrics.contains("strongroom_search_mended_total 4"), "{metrics}");
+    assert!(metrics.contains("strongroom_search_repaired_total 5"), "{metrics}");
     server.stop();
 
     // The next one begins while documents change, which is no difference.
@@ -137,18 +150,18 @@ async fn differences_are_mended_and_reported(engine: Engine) {
             }
         }
     });
-    let again = swept(&admin, &sweep).await;
+    let again = compared(&admin, &comparison).await;
     writing.abort();
-    assert_eq!(again["mended"], 0, "{again}");
-    assert!(!rules(&admin).await.contains(&"search-mended".to_owned()));
+    assert_eq!(again["repaired"], 0, "{again}");
+    assert!(!rules(&admin).await.contains(&"search-repaired".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn differences_are_mended_and_reported_on_sqlite() {
-    differences_are_mended_and_reported(Engine::Sqlite).await;
+async fn differences_are_repaired_and_reported_on_sqlite() {
+    differences_are_repaired_and_reported(Engine::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn differences_are_mended_and_reported_on_postgres() {
-    differences_are_mended_and_reported(Engine::Postgres).await;
+async fn differences_are_repaired_and_reported_on_postgres() {
+    differences_are_repaired_and_reported(Engine::Postgres).await;
 }

@@ -16,6 +16,7 @@ use model::{Code, ErrorKind};
 
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open};
 
+const CHANGE: Sql = Sql::new("UPDATE thing SET bytes = randomblob(length(bytes)) WHERE id = $1");
 const DELETE: Sql = Sql::new("DELETE FROM thing WHERE id = $1");
 
 /// Runs one test of this file in a process with a disk of this many megabytes.
@@ -138,6 +139,38 @@ async fn a_full_disk_lets_vital_transactions_through() {
     db.write(move |t| insert(t, 2_000_000, 1000)).await.unwrap();
     let check = db.read(|r| r.find(Sql::new("PRAGMA integrity_check"), &[], |row| row.get::<String>(0))).await;
     assert_eq!(check.unwrap().as_deref(), Some("ok"));
+    db.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vital_transaction_waits_for_reads_that_end() {
+    let test = "a_vital_transaction_waits_for_reads_that_end";
+    let Some(directory) = child_directory() else {
+        return on_small_disk(test, 24);
+    };
+    let db = open(&directory.join("x.db")).await;
+    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+    fill(&db, 0).await;
+    take_the_rest(&directory);
+    let (begin, begun) = std::sync::mpsc::channel();
+    let read = db.read_long(move |reader| {
+        // The first statement determines the snapshot, which the WAL must keep.
+        let found = reader.find(Sql::new("SELECT count(*) FROM thing"), &[], |row| row.get::<i64>(0))?;
+        begin.send(()).unwrap();
+        // sleep: the read holds its snapshot while the transactions below use up the WAL's room
+        std::thread::sleep(Duration::from_millis(800));
+        Ok(found)
+    });
+    let changes = async {
+        tokio::task::spawn_blocking(move || begun.recv().unwrap()).await.unwrap();
+        // Together they change more pages than the whole reserve has room for.
+        for id in (0..50i64).cycle().take(300) {
+            let change = move |t: &mut database::Transaction<'_>| t.execute(CHANGE, &params![id]);
+            assert_eq!(db.write_vital(change).await.unwrap(), 1, "{id}");
+        }
+    };
+    let (read, ()) = tokio::join!(read, changes);
+    read.unwrap();
     db.close().await;
 }
 

@@ -75,8 +75,8 @@ pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
     MAX_FOUND, MAX_MARKED, MAX_QUERY_CHARS, MAX_SAVED_SEARCHES, MAX_SUGGESTED, NewDocuments, SavedSearch,
-    SavedSearchCount, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, SearchComparison, SearchToSave,
-    SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
+    SavedSearchCount, SearchComparison, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
+    SearchToSave, SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -9,7 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{column, feed};
 use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_faces};
-use search::index::{EntryProperties, Face, FinishedComparison, IndexedEntry, ComparisonCounts, name_print};
+use search::index::{ComparisonCounts, EntryProperties, Face, FinishedComparison, IndexedEntry, name_print};
 
 use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};

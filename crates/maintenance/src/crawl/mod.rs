@@ -5,6 +5,7 @@
 //! is therefore rebuilt. A full crawl builds another generation beside the one in use; the follower changes over to the
 //! newest generation.
 
+mod comparison;
 mod entries;
 mod follow;
 mod followed;
@@ -13,7 +14,6 @@ mod pace;
 mod place;
 mod shared;
 mod slow;
-mod comparison;
 mod text;
 mod values;
 

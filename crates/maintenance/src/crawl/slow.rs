@@ -262,7 +262,11 @@ mod tests {
                     waiting.iter().rev().copied().filter(|id| *id < before).take(MAX_REMEMBERED).collect();
                 let last = documents.first().filter(|_| documents.len() == MAX_REMEMBERED);
                 let last = last.map(|id| (Id::new(*id), Id::NONE));
-                round.turn_page(Page { wanted: WantedPage { turn: Turn::Slow, before: round.before }, documents, last });
+                round.turn_page(Page {
+                    wanted: WantedPage { turn: Turn::Slow, before: round.before },
+                    documents,
+                    last,
+                });
             }
             match round.next(now) {
                 Some(id) if id.get() == failing => round.has_failed = true,

@@ -34,5 +34,5 @@ pub use passages::DocumentPassages;
 pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, MAX_QUERY_CHARS, TextSearch};
 pub use saved::{MAX_MARKED, MAX_SAVED_SEARCHES, NewDocuments, SavedSearch, SavedSearchCount, SearchToSave};
 pub use settings::SearchSettings;
-pub use status::{SearchFault, SearchState, SearchStatus, SearchComparison};
+pub use status::{SearchComparison, SearchFault, SearchState, SearchStatus};
 pub use suggest::{MAX_SUGGESTED, SuggestedPerson, Suggestions};

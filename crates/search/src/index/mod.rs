@@ -23,9 +23,11 @@ mod top;
 mod word_tokenizers;
 
 pub use admission::{Admission, Audience, ChangedDocument, Spot, ValidEntry};
-pub use checkpoint::{Checkpoint, FORMAT, FinishedComparison, FollowedEvent, Gap, Comparison, ComparisonCounts, WalkCounts};
+pub use checkpoint::{
+    Checkpoint, Comparison, ComparisonCounts, FORMAT, FinishedComparison, FollowedEvent, Gap, WalkCounts,
+};
 pub use clock::Clock;
-pub use entry::{Entry, Face, Fault, FaultyDocument, IndexedEntry, EntryProperties, WantedFaults, name_print};
+pub use entry::{Entry, EntryProperties, Face, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print};
 pub use facets::Facets;
 pub use local::Candidate;
 pub use names::{NameHit, NameHits, NameRequest, SHORTEST_PART};

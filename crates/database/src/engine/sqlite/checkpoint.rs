@@ -63,9 +63,9 @@ impl Checkpoints {
 
     /// Truncates the WAL like [`empty_log`]. Waits for a checkpoint of the thread first, because SQLite would refuse a
     /// concurrent one.
-    pub(super) fn empty_log(&self, writer: &Connection, patience: Duration) {
+    pub(super) fn empty_log(&self, writer: &Connection, wait: Duration, patience: Duration) {
         let _turn = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
-        empty_log(writer, patience);
+        empty_log(writer, wait, patience);
     }
 }
 
@@ -85,14 +85,14 @@ fn run(connection: &Connection, woken: &Receiver<()>, copying: &Mutex<()>) {
     }
 }
 
-/// Checkpoints and truncates the WAL, unless a reader still uses it.
-pub(super) fn empty_log(connection: &Connection, patience: Duration) {
+/// Checkpoints and truncates the WAL, unless a reader still uses it after `wait`.
+pub(super) fn empty_log(connection: &Connection, wait: Duration, patience: Duration) {
     let waiting = |time| {
         if let Err(error) = connection.raw().busy_timeout(time) {
             tracing::warn!(%error, "the lock timeout of a connection could not be set");
         }
     };
-    waiting(Duration::ZERO);
+    waiting(wait);
     run_checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)");
     waiting(patience);
 }

@@ -41,7 +41,7 @@ pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     if checksum::has(connection.raw()) {
         Commits::open(path).note_checksums(connection.raw());
     }
-    empty_log(&connection, patience);
+    empty_log(&connection, Duration::ZERO, patience);
     Ok(())
 }
 
@@ -87,7 +87,7 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &WriteTurn, patie
     }
     match vacuum(connection, turn) {
         Ok(()) => {
-            empty_log(connection, patience);
+            empty_log(connection, Duration::ZERO, patience);
             tracing::info!(database, "the pages of the database have checksums now");
         }
         Err(error) => tracing::warn!(database, %error, "the pages of the database could not be given checksums"),

@@ -27,6 +27,9 @@ use super::turn::WriteTurn;
 /// Time after which a batch accepts no more transactions, so that the first does not wait long for its result.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
+/// Time that a vital transaction on a full disk waits for reads, because the WAL that they use cannot be emptied.
+const READS_END: Duration = Duration::from_secs(1);
+
 /// Time that a transaction waits before the release of a further part of the reserved space.
 const SETTLE: Duration = Duration::from_millis(20);
 
@@ -217,7 +220,7 @@ impl Writer {
             if !self.reserve.release_part() {
                 break;
             }
-            self.empty_log();
+            self.empty_log(READS_END);
             outcome = self.attempt(job);
         }
         outcome
@@ -278,16 +281,16 @@ impl Writer {
         if self.reserve.is_whole() {
             self.checkpoints.committed(&self.connection, pages);
         } else {
-            self.empty_log();
+            self.empty_log(Duration::ZERO);
             self.take_back();
         }
     }
 
-    /// Truncates the WAL if the disk has room for all of it in the database file. A partial checkpoint would use up the
-    /// space in vain.
-    fn empty_log(&mut self) {
+    /// Truncates the WAL if the disk has room for all of it in the database file, and no read uses it after `wait`. A
+    /// partial checkpoint would use up the space in vain.
+    fn empty_log(&mut self, wait: Duration) {
         if self.connection.bytes().is_ok_and(|bytes| self.reserve.has_room_for(bytes)) {
-            self.checkpoints.empty_log(&self.connection, self.patience);
+            self.checkpoints.empty_log(&self.connection, wait, self.patience);
         }
     }
 

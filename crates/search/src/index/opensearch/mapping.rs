@@ -26,17 +26,8 @@ const LONGS: [&str; 11] = [
     "value_columns",
 ];
 /// Numbers that are only returned.
-const COLUMNS: [&str; 9] = [
-    "collection",
-    "place",
-    "name_print",
-    "properties_print",
-    "name_words",
-    "title_words",
-    "epoch",
-    "spots",
-    "schema",
-];
+const COLUMNS: [&str; 9] =
+    ["collection", "place", "name_print", "properties_print", "name_words", "title_words", "epoch", "spots", "schema"];
 const INTEGERS: [&str; 5] = ["spot", "face", "year", "language", "number"];
 const KEYWORDS: [&str; 4] = ["extension", "value_keys", "state", "fault"];
 

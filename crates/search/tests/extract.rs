@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod support;
+
 use std::io::{Cursor, Write};
 
 use search::extract::{Content, Extract, Format, extract};
+use support::package;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -22,15 +25,6 @@ fn lines(extract: Extract) -> Vec<String> {
 fn rows(extract: Extract) -> Vec<Vec<String>> {
     let Content::Rows(rows) = extract.content else { unreachable!("it is no table: {extract:?}") };
     rows
-}
-
-fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod support;
+
 use std::io::{Cursor, Write};
 
 use model::Code;
 use search::readers::{DocumentText, MAX_TEXT_BYTES, ReadableFormat, read};
+use support::package;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -15,15 +18,6 @@ fn document(name: &str) -> Vec<u8> {
 
 fn read_document(name: &str) -> DocumentText {
     read(ReadableFormat::of("", name).unwrap(), &document(name)).unwrap()
-}
-
-fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
 }
 
 fn lines(text: &DocumentText) -> Vec<&str> {

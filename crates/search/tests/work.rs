@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod support;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::io::{Cursor, Write};
 
 use model::Code;
 use search::extract::{Format, extract};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
+use support::package;
 
 thread_local! {
     /// Bytes that this thread has allocated in total, those that it holds, and the maximum that it held.
@@ -55,15 +55,6 @@ fn work(format: Format, document: &[u8]) -> (u64, u64) {
     drop(read);
     let (all, _, most) = COUNTED.get();
     (all, most.unsigned_abs())
-}
-
-fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
 }
 
 fn workbook(sheet: &str, texts: &str) -> Vec<u8> {

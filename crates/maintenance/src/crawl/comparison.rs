@@ -11,9 +11,9 @@ use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_faces};
 use search::index::{ComparisonCounts, EntryProperties, Face, FinishedComparison, IndexedEntry, name_print};
 
+use super::blocking::blocking;
 use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};
-use super::place::blocking;
 
 /// Documents that are compared at once.
 const BATCH: usize = 500;

@@ -1,43 +1,35 @@
 //! Follower of one content database: writes all documents to an index once, and what events change as they arrive.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::content::feed;
 use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
-use repository::{IndexEffect, Programs, Storage, StorageDatabase, index_effect};
+use repository::{Programs, Storage, StorageDatabase};
 use search::index::{Checkpoint, Entry, Fault, IndexWriter, SearchIndex, View, WalkCounts};
 use tokio::task::JoinSet;
 
+use super::blocking::blocking;
 use super::entries::{DocumentEntries, entries};
-use super::followed::note_followed;
+use super::open_index::starting_checkpoint;
 use super::pace::Pace;
-use super::place::{blocking, starting_checkpoint};
-use super::slow::{Retried, SlowReading, retried_documents};
+use super::slow::SlowReading;
 use super::text::{TextReader, Turn};
 
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
 const POLL_READING: Duration = Duration::from_millis(10);
-/// Events that are read at once; documents of a walk; documents below a container.
-const BATCH: usize = 500;
-const BATCH_WALK: usize = 200;
+/// Documents below a container that are read at once.
 pub(super) const BATCH_BELOW: usize = 5_000;
 /// Commit interval during the initial walk, and for events that changed no entry.
-const COMMIT: Duration = Duration::from_secs(5);
+pub(super) const COMMIT: Duration = Duration::from_secs(5);
 /// Commit interval while documents that changed are read.
 pub(super) const COMMIT_TEXTS: Duration = Duration::from_secs(1);
 /// Number of documents that are read at the same time.
 const AT_ONCE: usize = 6;
 /// Bytes of text after which entries are committed. They are read again after a crash.
 const MAX_WAITING: usize = 64 << 20;
-/// Retry interval for missing sequences.
-const GAPS: Duration = Duration::from_secs(1);
-/// Interval between two looks at the installed programs.
-const PROGRAMS: Duration = Duration::from_secs(60);
 /// Minimum interval between two looks at the farm's stores.
 const STORES: Duration = Duration::from_secs(5);
 
@@ -59,7 +51,7 @@ pub(crate) struct Walked {
 pub(crate) struct Follower {
     pub(super) storage: Storage,
     pub(super) database: StorageDatabase,
-    texts: TextReader,
+    pub(super) texts: TextReader,
     index: Arc<SearchIndex>,
     /// `None` only while it works.
     writer: Option<IndexWriter>,
@@ -67,23 +59,23 @@ pub(crate) struct Follower {
     /// Entries that were written since the last commit.
     waiting: Waiting,
     /// State of the database when its events were read last.
-    followed: Option<Mark>,
+    pub(super) followed: Option<Mark>,
     /// True if there were no events when they were read last.
     has_caught_up: bool,
     committed: Instant,
     /// Sequence of the last event in the last commit.
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
-    asked_for_gaps: Option<Instant>,
-    slow: SlowReading,
+    pub(super) asked_for_gaps: Option<Instant>,
+    pub(super) slow: SlowReading,
     /// Last look at the installed programs; `None` before the first.
-    saw_programs: Option<Instant>,
+    pub(super) saw_programs: Option<Instant>,
     saw_stores: Instant,
-    pace: Pace,
+    pub(super) pace: Pace,
     pub(super) comparison_pace: Pace,
-    walked: Walked,
+    pub(super) walked: Walked,
     /// True while documents of the walk are written. Documents that events change may have been counted before.
-    counts_texts: bool,
+    pub(super) counts_texts: bool,
 }
 
 impl Follower {
@@ -197,154 +189,6 @@ impl Follower {
         committed
     }
 
-    /// Writes the documents that the next events changed. Returns false if there are no events.
-    async fn follow_events(&mut self) -> Result<bool> {
-        // Taken before the events are read, so that a later commit shows.
-        let state = self.database.database.mark();
-        if state.is_some() && state == self.followed {
-            return Ok(false);
-        }
-        let (sequence, gaps) = (self.checkpoint.sequence, self.due_gaps());
-        let asked = gaps.clone();
-        let read = move |reader: &mut Reader<'_>| {
-            let mut changes = if gaps.is_empty() { Vec::new() } else { feed::at(reader, &gaps)? };
-            changes.append(&mut feed::after(reader, sequence, BATCH)?);
-            Ok(changes)
-        };
-        let changes = self.database.database.read(read).await?;
-        if changes.is_empty() {
-            note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
-            self.followed = state;
-            return Ok(false);
-        }
-        let effects: BTreeSet<(Id, IndexEffect)> =
-            changes.iter().map(|change| (change.node_id, index_effect(&change.action))).collect();
-        let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
-        let items = of(IndexEffect::Document).chain(of(IndexEffect::Move)).collect();
-        self.write_items(items, COMMIT_TEXTS).await?;
-        for id in of(IndexEffect::Move) {
-            self.write_moved(id).await?;
-        }
-        for id in of(IndexEffect::Values) {
-            self.write_values(id).await?;
-        }
-        for id in of(IndexEffect::Below) {
-            self.write_below(id).await?;
-        }
-        note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
-        Ok(true)
-    }
-
-    /// Returns the missing sequences from time to time, none otherwise.
-    fn due_gaps(&mut self) -> Vec<i64> {
-        if self.asked_for_gaps.is_some_and(|at| at.elapsed() < GAPS) {
-            return Vec::new();
-        }
-        self.asked_for_gaps = Some(Instant::now());
-        self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect()
-    }
-
-    /// Writes the next documents of the walk. Returns false if there are none, or it is not their time.
-    async fn walk_on(&mut self) -> Result<bool> {
-        let Some(after) = self.checkpoint.walk else { return Ok(false) };
-        if !self.pace.may_go_on() {
-            return Ok(false);
-        }
-        let begun = Instant::now();
-        let read = move |reader: &mut Reader<'_>| feed::documents(reader, Id::new(after), BATCH_WALK);
-        let documents = self.database.database.read_long(read).await?;
-        if documents.is_empty() {
-            self.checkpoint.walk = None;
-            self.commit().await?;
-            tracing::info!(database = self.database.name, "the search index contains all documents");
-            return Ok(false);
-        }
-        let last = documents.last().map(|document| document.id.get());
-        let (count, bytes) = (documents.len() as u64, documents.iter().map(|row| model::unsigned(row.size)).sum());
-        self.counts_texts = true;
-        let written = self.write(documents, COMMIT).await;
-        self.counts_texts = false;
-        written?;
-        self.checkpoint.walk = last.or(self.checkpoint.walk);
-        self.walked.documents += count;
-        self.walked.bytes += bytes;
-        self.pace.note(&self.storage, begun, bytes);
-        Ok(true)
-    }
-
-    /// Has documents read again that need programs of others, if these can do more now. Looks from time to time.
-    async fn look_at_programs(&mut self) -> Result<()> {
-        if self.saw_programs.is_some_and(|at| at.elapsed() < PROGRAMS) {
-            return Ok(());
-        }
-        self.saw_programs = Some(Instant::now());
-        self.look_at_stores().await?;
-        let abilities = match self.texts.abilities().await {
-            Ok(abilities) => abilities,
-            Err(error) => {
-                tracing::debug!(error = error.report(), "programs that read documents cannot be looked for now");
-                return Ok(());
-            }
-        };
-        if abilities == self.checkpoint.abilities {
-            return Ok(());
-        }
-        if abilities.iter().any(|ability| !self.checkpoint.abilities.contains(ability)) {
-            self.checkpoint.retry = Some((i64::MAX, i64::MAX));
-        }
-        self.checkpoint.abilities = abilities;
-        // Both are in one commit, so that no document is forgotten after a crash.
-        self.commit().await
-    }
-
-    /// Reads the next documents that needed a program.
-    async fn retry_on(&mut self) -> Result<()> {
-        let Some((node, version)) = self.checkpoint.retry.filter(|_| self.pace.may_go_on()) else { return Ok(()) };
-        let begun = Instant::now();
-        let view = self.committed_view().await?;
-        let before = (Id::new(node), Id::new(version));
-        let read = blocking(move || retried_documents(&view, before, BATCH_WALK)).await?;
-        let Retried { documents, last } = read;
-        self.write_items(documents, COMMIT).await?;
-        self.checkpoint.retry = last.map(|(node, version)| (node.get(), version.get()));
-        if last.is_none() {
-            self.commit().await?;
-        }
-        self.pace.note(&self.storage, begun, 0);
-        Ok(())
-    }
-
-    /// Reads a text that could not be read in time, one after the other, beside the documents that change. Those with
-    /// pictures come last.
-    async fn read_waiting(&mut self) -> Result<()> {
-        if let Some((id, read)) = self.slow.read()? {
-            if !read.is_whole {
-                self.slow.note_failure();
-            } else if !std::mem::take(&mut self.slow.is_stale) {
-                self.counts_texts = true;
-                let written = self.put(id, read).await;
-                self.counts_texts = false;
-                written?;
-            }
-        }
-        if self.slow.is_reading() {
-            return Ok(());
-        }
-        if let Some(wanted) = self.slow.wanted_page() {
-            let view = self.committed_view().await?;
-            self.slow.turn_page(blocking(move || wanted.read(&view)).await?);
-        }
-        let Some((id, turn)) = self.slow.next() else { return Ok(()) };
-        self.look_at_stores().await?;
-        match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
-            Some(row) if row.kind == NodeKind::Document => {
-                self.slow.start(&self.texts, row, turn);
-                Ok(())
-            }
-            _ => self.put(id, DocumentEntries::NONE).await,
-        }
-    }
-
     /// Writes documents, or removes those that are gone.
     pub(super) async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| {
@@ -362,20 +206,6 @@ impl Follower {
             }
         }
         self.write(documents, commit).await
-    }
-
-    /// Writes a document, or all documents below a container.
-    async fn write_below(&mut self, id: Id) -> Result<()> {
-        let mut after = Id::NONE;
-        loop {
-            let read = move |reader: &mut Reader<'_>| feed::documents_below(reader, id, after, BATCH_BELOW);
-            let documents = self.database.database.read_long(read).await?;
-            let Some(last) = documents.last().map(|document| document.id) else { break };
-            after = last;
-            self.write(documents, COMMIT_TEXTS).await?;
-        }
-        // Gone, or a container.
-        if after.is_none() { self.write_items(vec![id], COMMIT_TEXTS).await } else { Ok(()) }
     }
 
     /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
@@ -410,7 +240,7 @@ impl Follower {
     }
 
     /// Takes note of stores and settings that were added or changed since, from time to time.
-    async fn look_at_stores(&mut self) -> Result<()> {
+    pub(super) async fn look_at_stores(&mut self) -> Result<()> {
         if self.saw_stores.elapsed() >= STORES {
             self.texts.refresh().await?;
             self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
@@ -428,7 +258,7 @@ impl Follower {
     }
 
     /// Replaces the entries of a document. One whose text is not complete is read again later.
-    async fn put(&mut self, id: Id, read: DocumentEntries) -> Result<()> {
+    pub(super) async fn put(&mut self, id: Id, read: DocumentEntries) -> Result<()> {
         self.slow.note_written(id, read.is_whole, read.awaits_recognition);
         let has = |is: fn(&Entry) -> bool| u64::from(read.entries.iter().any(is));
         if self.counts_texts {

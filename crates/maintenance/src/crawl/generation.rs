@@ -8,8 +8,9 @@ use model::{Error, ErrorKind, Id, Result};
 use repository::{Repository, SearchHome, Storage};
 use search::index::SearchIndex;
 
+use super::blocking::blocking;
 use super::follow::Follower;
-use super::place::{blocking, open_current};
+use super::open_index::open_current;
 
 /// Polling interval for another generation of an index, and for the settings of the search.
 const GENERATIONS: Duration = Duration::from_secs(1);

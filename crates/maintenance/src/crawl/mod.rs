@@ -5,17 +5,20 @@
 //! is therefore rebuilt. A full crawl builds another generation beside the one in use; the follower changes over to the
 //! newest generation.
 
+mod blocking;
 mod comparison;
 mod entries;
+mod events;
 mod follow;
-mod followed;
 mod generation;
+mod open_index;
 mod pace;
-mod place;
+mod rereading;
 mod shared;
 mod slow;
 mod text;
 mod values;
+mod walk;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -29,8 +32,9 @@ use crate::background::run_in_background;
 use generation::{discard_abandoned, follow_generation};
 use shared::share_always;
 
+pub(crate) use blocking::blocking;
 pub(crate) use follow::{Follower, Walked};
-pub(crate) use place::{blocking, open_building};
+pub(crate) use open_index::open_building;
 
 /// Polling interval for content databases that were added or opened.
 const DATABASES: Duration = Duration::from_secs(5);

@@ -9,8 +9,9 @@ use model::{Error, ErrorKind, Id, Result};
 use repository::{Repository, Storage, StorageDatabase};
 use search::index::SearchIndex;
 
+use super::blocking::blocking;
 use super::generation::{discard_abandoned, follow_generation};
-use super::place::{blocking, is_usable};
+use super::open_index::is_usable;
 
 /// Name of the right to write the index.
 const CRAWL: &str = "crawl";

@@ -7,8 +7,8 @@ use database::content::node::NodeRow;
 use database::content::{column, feed, node};
 use model::{Id, NodeKind, Result};
 
+use super::blocking::blocking;
 use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
-use super::place::blocking;
 
 impl Follower {
     /// Writes the documents in a library with indexed values in columns that are gone.

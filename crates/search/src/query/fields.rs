@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::expression::{ReferenceKind, Status, WordField};
+use super::expression::WordField;
+use super::filter_values::{ReferenceKind, Status};
 use super::known_columns::KnownColumns;
 use crate::language::text_languages::TextLanguage;
 use crate::language::words::Words;

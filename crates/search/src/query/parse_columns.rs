@@ -7,10 +7,10 @@ use model::{MAX_NAME_CHARS, Timestamp, fold};
 use super::dates;
 use super::expression::{ColumnCondition, Expression, Filter};
 use super::fields::{self, Comparison, Field, bounded, possible_column, quoted_column};
-use super::known_columns::{self, number_key};
 use super::lex::{Phrase, Token, TokenKind, token};
 use super::parse::{MAX_QUERY_BYTES, Parser};
 use super::remark::RemarkReason;
+use super::value_keys::{self, number_key};
 
 /// Limit on the names in a query that are looked up as columns.
 const MAX_COLUMNS: usize = 6;
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         let (is_equal, value) = (comparison == Comparison::Equal, value.trim());
         let is_any = is_equal && value == "*";
         let numbers = |text: &str| {
-            let key = number_key(known_columns::number(text)?);
+            let key = number_key(value_keys::number(text)?);
             Some(key..key + 1)
         };
         let (now, is_person) = (self.now, kinds.people && is_equal && !is_any && !value.is_empty());
@@ -57,15 +57,15 @@ impl<'a> Parser<'a> {
             words: words.filter(|_| kinds.texts && is_equal && !is_any).map(Box::new),
             numbers: bounded(value, comparison, (0, u64::MAX), numbers).filter(|_| kinds.numbers),
             times: bounded(value, comparison, limits, times).filter(|_| kinds.dates),
-            answer: known_columns::answer(value).filter(|_| kinds.answers && is_equal),
+            answer: value_keys::answer(value).filter(|_| kinds.answers && is_equal),
             person: None,
             range: range.clone(),
         };
         if is_person {
-            let Some(left) = self.references_left.checked_sub(1) else {
+            if !self.limits.take_reference() {
                 return self.left_out(RemarkReason::TooMuch, range);
-            };
-            (self.references_left, condition.person) = (left, Some(value.to_owned()));
+            }
+            condition.person = Some(value.to_owned());
         }
         let ColumnCondition { words, numbers, times, answer, person, .. } = &condition;
         if !(is_any || words.is_some() || numbers.is_some() || times.is_some() || answer.is_some() || person.is_some())
@@ -74,10 +74,9 @@ impl<'a> Parser<'a> {
             let reason = if only_dates { RemarkReason::NoDate } else { RemarkReason::NoValue };
             return self.left_out(reason, range);
         }
-        let Some(left) = self.filters_left.checked_sub(1) else {
+        if !self.limits.take_filter() {
             return self.left_out(RemarkReason::TooMuch, range);
-        };
-        self.filters_left = left;
+        }
         Some(Expression::Filter(Filter::Column(condition)))
     }
 }

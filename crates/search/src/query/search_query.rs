@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use model::Timestamp;
 
-use super::expression::{Expression, Filter, Reference, Sought, WordField};
+use super::expression::{Expression, Filter, Sought, WordField};
+use super::filter_values::Reference;
 use super::known_columns::KnownColumns;
 use super::lex::has_unclosed_phrase;
 use super::parse::Parser;

@@ -240,7 +240,7 @@ fn a_query_is_bounded() {
     let words =
         |text: &str| SearchQuery::parse(text, NOW).sought().iter().map(|(_, it)| it.words().len()).sum::<usize>();
     assert_eq!(words(&"a ".repeat(1_000)), 1);
-    assert_eq!(words(&"a-".repeat(1_000)), parse::MAX_WORDS);
+    assert_eq!(words(&"a-".repeat(1_000)), limits::MAX_WORDS);
     assert_eq!(shown(&format!("{}a{}", "(".repeat(40), ")".repeat(40))), "a");
     assert!(shown(&format!("{}a", "(".repeat(1_000))).starts_with(" !too_much"));
     assert!(shown(&format!("{}a", "-(".repeat(1_000))).contains("!too_much"));

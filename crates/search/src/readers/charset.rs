@@ -46,6 +46,41 @@ pub fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
+/// The encoding of a Windows code page.
+pub fn code_page(number: i32) -> Option<&'static Encoding> {
+    match number {
+        932 => Some(encoding_rs::SHIFT_JIS),
+        936 => Some(encoding_rs::GBK),
+        949 => Some(encoding_rs::EUC_KR),
+        950 => Some(encoding_rs::BIG5),
+        10_000 => Some(encoding_rs::MACINTOSH),
+        65_001 => Some(encoding_rs::UTF_8),
+        _ => Encoding::for_label(format!("windows-{number}").as_bytes()),
+    }
+}
+
+/// The encoding of a character set of fonts.
+pub fn character_set(number: i32) -> Option<&'static Encoding> {
+    code_page(match number {
+        0 | 1 => 1_252,
+        77 => 10_000,
+        128 => 932,
+        129 | 130 => 949,
+        134 => 936,
+        136 => 950,
+        161 => 1_253,
+        162 => 1_254,
+        163 => 1_258,
+        177 => 1_255,
+        178 => 1_256,
+        186 => 1_257,
+        204 => 1_251,
+        222 => 874,
+        238 => 1_250,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

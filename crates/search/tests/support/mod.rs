@@ -1,9 +1,10 @@
-//! Entries and hits for the tests of the index.
+//! Entries and hits for the tests of the index, and documents for those of the readers.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
 use std::collections::HashSet;
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,6 +12,8 @@ use model::{Id, Timestamp};
 use search::index::{
     ChangedDocument, Entry, Face, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
 };
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 /// Names the search server on which the same tests run as in a directory. Without it, they run in a directory.
 const SERVER: &str = "RIG_OPENSEARCH";
@@ -97,4 +100,14 @@ pub fn entry(node: i64, name: &str, text: &str) -> Entry {
 /// Returns the documents found, in their order.
 pub fn nodes(top: &TopHits) -> Vec<i64> {
     top.hits.iter().map(|hit| hit.node.get()).collect()
+}
+
+/// Returns a ZIP archive of these files.
+pub fn package(parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in parts {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::expression::ReferenceKind;
 use super::fields::{Comparison, Field, Property, quoted_column, split_field};
+use super::filter_values::ReferenceKind;
 use super::known_columns::KnownColumns;
 use super::lex::{Token, TokenKind, has_unclosed_phrase, token};
 use super::parse::is_operator;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use database::content::{event, feed};
 use database::{Engine, Reader};
-use model::{Error, ErrorKind, Id, Result};
+use model::{ErrorKind, Id, Result};
 use repository::{Generation, SearchHome, SearchSettings, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
+
+use super::blocking::blocking;
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
 /// and can become visible out of order.
@@ -125,12 +127,4 @@ pub(super) async fn starting_checkpoint(database: &StorageDatabase, checkpoint: 
         event.map(|event| FollowedEvent { sequence: event.sequence, at: event.at.micros(), node: event.node_id.get() });
     let overtaken = if database.database.engine() == Engine::Postgres { OVERTAKEN } else { 0 };
     Ok(Checkpoint { sequence: (last - overtaken).max(0), newest, ..checkpoint })
-}
-
-/// Runs work that waits for a disk.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| {
-        let kind = if error.is_panic() { ErrorKind::Corrupt } else { ErrorKind::Unavailable };
-        Error::new(kind, "work on a search index ended early").with_source(error)
-    })?
 }

@@ -1,0 +1,109 @@
+//! Follows the events of a content database, and notes which of them an index contains.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use database::content::feed::{self, Change};
+use database::{Engine, Reader};
+use model::{Id, Result, Timestamp};
+use repository::{IndexEffect, index_effect};
+use search::index::{Checkpoint, FollowedEvent, Gap};
+
+use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
+
+/// Events that are read at once.
+const BATCH: usize = 500;
+/// Retry interval for missing sequences.
+const GAPS: Duration = Duration::from_secs(1);
+/// Age at which a missing sequence counts as that of a transaction that was rolled back.
+const GIVEN_UP: Duration = Duration::from_secs(60 * 60);
+/// Limit on the missing sequences that are remembered.
+const MAX_GAPS: usize = 10_000;
+
+impl Follower {
+    /// Writes the documents that the next events changed. Returns false if there are no events.
+    pub(super) async fn follow_events(&mut self) -> Result<bool> {
+        // Taken before the events are read, so that a later commit shows.
+        let state = self.database.database.mark();
+        if state.is_some() && state == self.followed {
+            return Ok(false);
+        }
+        let (sequence, gaps) = (self.checkpoint.sequence, self.due_gaps());
+        let asked = gaps.clone();
+        let read = move |reader: &mut Reader<'_>| {
+            let mut changes = if gaps.is_empty() { Vec::new() } else { feed::at(reader, &gaps)? };
+            changes.append(&mut feed::after(reader, sequence, BATCH)?);
+            Ok(changes)
+        };
+        let changes = self.database.database.read(read).await?;
+        if changes.is_empty() {
+            note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
+            self.followed = state;
+            return Ok(false);
+        }
+        let effects: BTreeSet<(Id, IndexEffect)> =
+            changes.iter().map(|change| (change.node_id, index_effect(&change.action))).collect();
+        let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
+        let items = of(IndexEffect::Document).chain(of(IndexEffect::Move)).collect();
+        self.write_items(items, COMMIT_TEXTS).await?;
+        for id in of(IndexEffect::Move) {
+            self.write_moved(id).await?;
+        }
+        for id in of(IndexEffect::Values) {
+            self.write_values(id).await?;
+        }
+        for id in of(IndexEffect::Below) {
+            self.write_below(id).await?;
+        }
+        note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
+        Ok(true)
+    }
+
+    /// Returns the missing sequences from time to time, none otherwise.
+    fn due_gaps(&mut self) -> Vec<i64> {
+        if self.asked_for_gaps.is_some_and(|at| at.elapsed() < GAPS) {
+            return Vec::new();
+        }
+        self.asked_for_gaps = Some(Instant::now());
+        self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect()
+    }
+
+    /// Writes a document, or all documents below a container.
+    async fn write_below(&mut self, id: Id) -> Result<()> {
+        let mut after = Id::NONE;
+        loop {
+            let read = move |reader: &mut Reader<'_>| feed::documents_below(reader, id, after, BATCH_BELOW);
+            let documents = self.database.database.read_long(read).await?;
+            let Some(last) = documents.last().map(|document| document.id) else { break };
+            after = last;
+            self.write(documents, COMMIT_TEXTS).await?;
+        }
+        // Gone, or a container.
+        if after.is_none() { self.write_items(vec![id], COMMIT_TEXTS).await } else { Ok(()) }
+    }
+}
+
+/// Moves a checkpoint behind the changes, and remembers sequences that are missing. `asked` are those that were missing
+/// before and were asked for again.
+fn note_followed(checkpoint: &mut Checkpoint, engine: Engine, changes: &[Change], asked: &[i64]) {
+    let now = Timestamp::now();
+    let seen: BTreeSet<i64> = changes.iter().map(|change| change.sequence).collect();
+    // SQLite assigns sequences in the order of the commits.
+    let has_gaps = engine == Engine::Postgres;
+    let newest = seen.last().copied().unwrap_or_default().max(checkpoint.sequence);
+    let missing = (checkpoint.sequence + 1..newest).filter(|sequence| has_gaps && !seen.contains(sequence));
+    let missing: Vec<Gap> = missing.map(|sequence| Gap { sequence, since: now.micros() }).collect();
+    let (asked, given_up) = (asked.iter().collect::<BTreeSet<_>>(), now.before(GIVEN_UP).micros());
+    let is_over = |gap: &Gap| gap.since <= given_up && asked.contains(&gap.sequence);
+    checkpoint.gaps.retain(|gap| !seen.contains(&gap.sequence) && !is_over(gap));
+    checkpoint.gaps.extend(missing);
+    let excess = checkpoint.gaps.len().saturating_sub(MAX_GAPS);
+    checkpoint.gaps.drain(..excess);
+    let known = checkpoint.newest.map_or(0, |known| known.sequence);
+    let last = changes.iter().max_by_key(|change| change.sequence);
+    if let Some(change) = last.filter(|change| change.sequence > known) {
+        let (sequence, at, node) = (change.sequence, change.at.micros(), change.node_id.get());
+        checkpoint.newest = Some(FollowedEvent { sequence, at, node });
+    }
+    checkpoint.sequence = newest;
+}

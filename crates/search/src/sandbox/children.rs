@@ -1,0 +1,202 @@
+//! Starts children and supervises them, and limits their number.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{Error, Id, Result};
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::sync::{oneshot, watch};
+
+use super::document::Document;
+use super::failure::{cannot_start, reader_failed, stops, too_long};
+use super::inside::{self, COMMAND};
+use super::keeper::{self, ChildCommand, ChildEnd, ChildOutcome, Input};
+use super::lack::MissingRestriction;
+use super::permits::{ChildPermit, ChildPermits};
+use super::pool::ReaderPool;
+use super::read_limit::Patience;
+use crate::extract::{Extract, Format};
+
+/// Path of this program, valid even after an upgrade has replaced its file.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Number of documents that are read at the same time: in total, and per user.
+const READING: (usize, usize) = (4, 1);
+/// Number of documents that other programs process at the same time: in total, and per user.
+const RUNNING: (usize, usize) = (2, 1);
+/// Timeouts for a permit to read and for one to run a program.
+const WAITING_TO_READ: Duration = Duration::from_secs(15);
+const WAITING_TO_RUN: Duration = Duration::from_secs(60);
+/// Maximum number of children that read texts for the search index, however many processors there are.
+const MAX_TEXT_CHILDREN: usize = 4;
+/// Time limit for reading one document.
+const READING_TIME: Duration = Duration::from_secs(10);
+/// Limit on the bytes of an answer.
+const MAX_ANSWER: usize = 8 << 20;
+/// Timeout for killed children to disappear when the server stops.
+const ENDING_TIME: Duration = Duration::from_secs(1);
+
+/// Starts children and limits their number. Cheap to clone.
+#[derive(Clone)]
+pub struct Sandbox(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) program: PathBuf,
+    pub(super) stopping: watch::Sender<bool>,
+    reading: ChildPermits,
+    running: ChildPermits,
+    pub(super) texts: Arc<ReaderPool>,
+    pub(super) slow_texts: Arc<ReaderPool>,
+}
+
+impl Sandbox {
+    /// A sandbox whose children are the running program.
+    pub fn of_this_program() -> Self {
+        Self::new(THIS_PROGRAM)
+    }
+
+    /// A sandbox whose children are `program`, which must support [`COMMAND`].
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        let program = program.into();
+        let children = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_TEXT_CHILDREN);
+        Self(Arc::new(Inner {
+            texts: ReaderPool::new(program.clone(), children, Patience::Short.time()),
+            slow_texts: ReaderPool::new(program.clone(), 1, Patience::Long.time()),
+            program,
+            stopping: watch::Sender::new(false),
+            reading: ChildPermits::new(READING.0, READING.1),
+            running: ChildPermits::new(RUNNING.0, RUNNING.1),
+        }))
+    }
+
+    /// Waits for a permit of this user to read a document.
+    ///
+    /// # Errors
+    /// `Unavailable` with code `busy` if no permit becomes free in time.
+    pub async fn permit_to_read(&self, user: Id) -> Result<ChildPermit> {
+        self.permit(&self.0.reading, user, WAITING_TO_READ).await
+    }
+
+    /// Waits for a permit of this user to process a document with another program.
+    ///
+    /// # Errors
+    /// `Unavailable` with code `busy` if no permit becomes free in time.
+    pub async fn permit_to_run(&self, user: Id) -> Result<ChildPermit> {
+        self.permit(&self.0.running, user, WAITING_TO_RUN).await
+    }
+
+    async fn permit(&self, permits: &ChildPermits, user: Id, longest: Duration) -> Result<ChildPermit> {
+        let mut stopping = self.0.stopping.subscribe();
+        tokio::select! {
+            // Shutdown has priority: once the server stops, no permit is granted even if one is free.
+            biased;
+            _ = stopping.wait_for(|stops| *stops) => Err(stops()),
+            permit = permits.take(user, longest) => permit,
+        }
+    }
+
+    /// Reads the text of a document in a child.
+    ///
+    /// # Errors
+    /// Those of [`crate::extract::extract`]; `Invalid` with code `took_too_long` at the time limit, or with code
+    /// `reader_failed` if the child fails on the document, for example for lack of memory; `Unavailable` if no child
+    /// can be started, and while the server stops.
+    pub async fn read(&self, permit: ChildPermit, format: Format, document: Document) -> Result<Extract> {
+        let input = document.into_file()?;
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words: vec![COMMAND.into(), inside::READ.into(), format.as_str().into()],
+            input: Input::File(input),
+            answer: MAX_ANSWER,
+            time: READING_TIME,
+            share: None,
+        };
+        let (outcome, _) = self.keep("read", order, permit).await?;
+        match outcome.ended {
+            ChildEnd::Well => inside::answer(&outcome.answer)?,
+            ChildEnd::TooLong => Err(too_long(READING_TIME)),
+            ChildEnd::Badly => Err(reader_failed()),
+        }
+    }
+
+    /// Starts a child to find out the restrictions that this system lacks.
+    ///
+    /// # Errors
+    /// `Unavailable` if no child can be started. In that case no document can be read.
+    pub async fn lacks(&self) -> Result<Vec<MissingRestriction>> {
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words: vec![COMMAND.into(), inside::PROBE.into()],
+            input: Input::Life,
+            answer: MAX_ANSWER,
+            time: READING_TIME,
+            share: None,
+        };
+        let (outcome, ()) = self.keep("probe", order, ()).await?;
+        if outcome.ended != ChildEnd::Well {
+            return Err(Error::unavailable("the program that reads documents does not start on this system"));
+        }
+        Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(MissingRestriction::parse).collect())
+    }
+
+    /// Returns whether the server stops, so that no child answers any more.
+    pub fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Kills all children, and waits a moment until those for previews are gone. No child is started afterwards.
+    pub async fn end_all(&self) {
+        self.0.stopping.send_replace(true);
+        self.0.texts.end_all();
+        self.0.slow_texts.end_all();
+        let gone = async {
+            self.0.reading.wait_for_all().await;
+            self.0.running.wait_for_all().await;
+        };
+        if tokio::time::timeout(ENDING_TIME, gone).await.is_err() {
+            tracing::warn!("child processes that read documents have not ended yet");
+        }
+    }
+
+    /// Runs a child to its end. The supervising thread holds `kept` until the child is gone, even if the caller stops
+    /// waiting.
+    pub(super) async fn keep<K: Send + 'static>(
+        &self,
+        task: &'static str,
+        order: ChildCommand,
+        kept: K,
+    ) -> Result<(ChildOutcome, K)> {
+        let mut stopping = self.0.stopping.subscribe();
+        if *stopping.borrow() {
+            return Err(stops());
+        }
+        // The child is killed when this end of the pipe is closed, for whatever reason.
+        let (left, waits) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| cannot_start(&error.into()))?;
+        let (tell, told) = oneshot::channel();
+        let keep = move || {
+            let begun = Instant::now();
+            let outcome = keeper::supervise(order, &left);
+            let result = match &outcome {
+                Ok(outcome) => outcome.ended.as_str(),
+                Err(_) => "not-started",
+            };
+            metrics::counter!("strongroom_sandbox_total", "task" => task, "result" => result).increment(1);
+            metrics::histogram!("strongroom_sandbox_seconds", "task" => task).record(begun.elapsed().as_secs_f64());
+            // Fails if the caller has stopped waiting.
+            let _ = tell.send((outcome, kept));
+        };
+        std::thread::Builder::new().name("sandbox".to_owned()).spawn(keep).map_err(|error| cannot_start(&error))?;
+        let answer = tokio::select! {
+            answer = told => answer,
+            _ = stopping.wait_for(|stops| *stops) => return Err(stops()),
+        };
+        drop(waits);
+        let (outcome, kept) = answer.map_err(|_| stops())?;
+        let outcome = outcome.map_err(|error| cannot_start(&error))?;
+        if outcome.ended == ChildEnd::Badly {
+            tracing::info!(task, status = outcome.status, "a child process failed on a document");
+        }
+        Ok((outcome, kept))
+    }
+}

@@ -1,9 +1,12 @@
 //! The entries of the search index for a document.
 
+use std::panic::AssertUnwindSafe;
+
 use database::content::node::{self, NodeRow};
 use database::content::{column, scope, version};
 use database::{Database, Reader};
-use model::{ColumnValue, Error, Id, MAX_DEPTH, Result, is_application_file};
+use futures_util::FutureExt;
+use model::{Code, ColumnValue, Error, ErrorKind, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_faces;
 use search::index::{Entry, Face, Fault};
 use search::programs::ReadDocument;
@@ -37,18 +40,53 @@ impl DocumentEntries {
         Self { entries: Vec::new(), is_whole: true, awaits_recognition: false, is_cut: false };
 }
 
-/// Returns the index entries of a document.
+/// Returns the index entries of a document; `None` if its rows are damaged, so that the entries that it has stay. One
+/// whose text makes the program panic is found by its name.
 ///
 /// # Errors
-/// Those of the database; `Unavailable` while the server stops.
-pub(super) async fn entries(reader: &TextReader, document: NodeRow, turn: Turn) -> Result<DocumentEntries> {
+/// Those of the database, without `Corrupt`; `Unavailable` while the server stops.
+pub(super) async fn read_entries(
+    reader: &TextReader,
+    document: NodeRow,
+    turn: Turn,
+) -> Result<Option<DocumentEntries>> {
+    let id = document.id.get();
+    let mut read = AssertUnwindSafe(entries(reader, document.clone(), Some(turn))).catch_unwind().await;
+    if read.is_err() {
+        tracing::error!(document = id, "the text of a document could not be read, because of a fault in the program");
+        read = AssertUnwindSafe(entries(reader, document, None)).catch_unwind().await;
+    }
+    match read {
+        Ok(Err(error)) if error.kind() == ErrorKind::Corrupt => {
+            metrics::counter!("strongroom_search_failures_total").increment(1);
+            tracing::warn!(document = id, error = error.report(), "a document cannot be indexed, its rows are damaged");
+            Ok(None)
+        }
+        Ok(read) => read.map(Some),
+        Err(_) => {
+            metrics::counter!("strongroom_search_failures_total").increment(1);
+            tracing::error!(document = id, "a document cannot be indexed, because of a fault in the program");
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the index entries of a document, without its text if there is no turn to read it.
+async fn entries(reader: &TextReader, document: NodeRow, turn: Option<Turn>) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
         return Ok(DocumentEntries::NONE);
     }
     let outline = outline(&reader.database().database, &document).await?;
     let mut all = DocumentEntries { entries: Vec::with_capacity(outline.versions.len()), ..DocumentEntries::NONE };
     for (face, version) in outline.versions {
-        let (text, fault) = match reader.text(&document.name, &version, turn).await {
+        let read = match turn {
+            Some(turn) => reader.text(&document.name, &version, turn).await,
+            None => {
+                let failed = Error::invalid("reading it failed, because of a fault in the program");
+                Ok(FoundText::Fault(failed.with_code(Code::ReaderFailed)))
+            }
+        };
+        let (text, fault) = match read {
             Ok(FoundText::Text(ReadDocument { text, fault: error, awaits_recognition })) => {
                 all.awaits_recognition |= awaits_recognition;
                 let waits = awaits_recognition.then(|| Fault::waiting(Fault::WAITS_FOR_RECOGNITION));

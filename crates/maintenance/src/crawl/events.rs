@@ -1,6 +1,6 @@
 //! Follows the events of a content database, and notes which of them an index contains.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use database::content::feed::{self, Change};
@@ -37,7 +37,8 @@ impl Follower {
         };
         let changes = self.database.database.read(read).await?;
         if changes.is_empty() {
-            note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
+            let engine = self.database.database.engine();
+            note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
             self.followed = state;
             return Ok(false);
         }
@@ -55,7 +56,8 @@ impl Follower {
         for id in of(IndexEffect::Below) {
             self.write_below(id).await?;
         }
-        note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
+        let engine = self.database.database.engine();
+        note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
         Ok(true)
     }
 
@@ -83,9 +85,14 @@ impl Follower {
     }
 }
 
-/// Moves a checkpoint behind the changes, and remembers sequences that are missing. `asked` are those that were missing
-/// before and were asked for again.
-fn note_followed(checkpoint: &mut Checkpoint, engine: Engine, changes: &[Change], asked: &[i64]) {
+/// Moves a checkpoint behind the changes, and remembers sequences that are missing, and since when this process misses
+/// them: clocks jump, and those of servers differ. `asked` are those that were missing before and were asked for again.
+fn note_followed(
+    (checkpoint, missed): (&mut Checkpoint, &mut HashMap<i64, Instant>),
+    engine: Engine,
+    changes: &[Change],
+    asked: &[i64],
+) {
     let now = Timestamp::now();
     let seen: BTreeSet<i64> = changes.iter().map(|change| change.sequence).collect();
     // SQLite assigns sequences in the order of the commits.
@@ -94,11 +101,17 @@ fn note_followed(checkpoint: &mut Checkpoint, engine: Engine, changes: &[Change]
     let missing = (checkpoint.sequence + 1..newest).filter(|sequence| has_gaps && !seen.contains(sequence));
     let missing: Vec<Gap> = missing.map(|sequence| Gap { sequence, since: now.micros() }).collect();
     let (asked, given_up) = (asked.iter().collect::<BTreeSet<_>>(), now.before(GIVEN_UP).micros());
-    let is_over = |gap: &Gap| gap.since <= given_up && asked.contains(&gap.sequence);
+    let has_waited = |sequence: &i64| missed.get(sequence).is_some_and(|since| since.elapsed() >= GIVEN_UP);
+    let is_over = |gap: &Gap| gap.since <= given_up && has_waited(&gap.sequence) && asked.contains(&gap.sequence);
     checkpoint.gaps.retain(|gap| !seen.contains(&gap.sequence) && !is_over(gap));
     checkpoint.gaps.extend(missing);
     let excess = checkpoint.gaps.len().saturating_sub(MAX_GAPS);
     checkpoint.gaps.drain(..excess);
+    let gaps: BTreeSet<i64> = checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
+    missed.retain(|sequence, _| gaps.contains(sequence));
+    for sequence in gaps {
+        missed.entry(sequence).or_insert_with(Instant::now);
+    }
     let known = checkpoint.newest.map_or(0, |known| known.sequence);
     let last = changes.iter().max_by_key(|change| change.sequence);
     if let Some(change) = last.filter(|change| change.sequence > known) {
@@ -106,4 +119,25 @@ fn note_followed(checkpoint: &mut Checkpoint, engine: Engine, changes: &[Change]
         checkpoint.newest = Some(FollowedEvent { sequence, at, node });
     }
     checkpoint.sequence = newest;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_transaction_is_not_given_up_because_a_clock_jumps() {
+        // Another server, whose clock was behind, missed the sequence before.
+        let gap = Gap { sequence: 5, since: 0 };
+        let mut checkpoint = Checkpoint { sequence: 9, gaps: vec![gap], ..Checkpoint::default() };
+        let mut missed = HashMap::new();
+        for _ in 0..2 {
+            note_followed((&mut checkpoint, &mut missed), Engine::Postgres, &[], &[5]);
+            assert_eq!(checkpoint.gaps, [gap]);
+        }
+        let Some(long_ago) = Instant::now().checked_sub(GIVEN_UP) else { return };
+        missed.insert(5, long_ago);
+        note_followed((&mut checkpoint, &mut missed), Engine::Postgres, &[], &[5]);
+        assert_eq!((checkpoint.gaps.len(), missed.len()), (0, 0));
+    }
 }

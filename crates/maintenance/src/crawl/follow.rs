@@ -1,5 +1,6 @@
 //! Follower of one content database: writes all documents to an index once, and what events change as they arrive.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use search::index::{Checkpoint, Entry, Fault, IndexWriter, SearchIndex, View, Wa
 use tokio::task::JoinSet;
 
 use super::blocking::blocking;
-use super::entries::{DocumentEntries, entries};
+use super::entries::{DocumentEntries, read_entries};
 use super::open_index::starting_checkpoint;
 use super::pace::Pace;
 use super::slow::SlowReading;
@@ -52,7 +53,7 @@ pub(crate) struct Follower {
     pub(super) storage: Storage,
     pub(super) database: StorageDatabase,
     pub(super) texts: TextReader,
-    index: Arc<SearchIndex>,
+    pub(super) index: Arc<SearchIndex>,
     /// `None` only while it works.
     writer: Option<IndexWriter>,
     pub(super) checkpoint: Checkpoint,
@@ -67,6 +68,8 @@ pub(crate) struct Follower {
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
     pub(super) asked_for_gaps: Option<Instant>,
+    /// Missing sequences, and since when this process misses them.
+    pub(super) missed: HashMap<i64, Instant>,
     pub(super) slow: SlowReading,
     /// Last look at the installed programs; `None` before the first.
     pub(super) saw_programs: Option<Instant>,
@@ -113,6 +116,7 @@ impl Follower {
             committed: now,
             committed_sequence,
             asked_for_gaps: None,
+            missed: HashMap::new(),
             slow,
             saw_programs: None,
             saw_stores: now,
@@ -220,7 +224,7 @@ impl Follower {
                 // Tasks of their own go on while entries are being written, which their time limits include.
                 let texts = self.texts.clone();
                 let id = document.id;
-                reading.spawn(async move { (id, entries(&texts, document, Turn::First).await) });
+                reading.spawn(async move { (id, read_entries(&texts, document, Turn::First).await) });
             }
             match tokio::time::timeout(commit, reading.join_next()).await {
                 Ok(None) => return Ok(()),
@@ -228,7 +232,9 @@ impl Follower {
                     let (id, read) = read.map_err(|error| {
                         Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
                     })?;
-                    self.put(id, read?).await?;
+                    if let Some(read) = read? {
+                        self.put(id, read).await?;
+                    }
                 }
                 // A document takes long to read.
                 Err(_) => {}

@@ -10,10 +10,13 @@ use search::index::SearchIndex;
 
 use super::blocking::blocking;
 use super::follow::Follower;
-use super::open_index::open_current;
+use super::open_index::{is_usable, open_current};
 
 /// Polling interval for another generation of an index, and for the settings of the search.
 const GENERATIONS: Duration = Duration::from_secs(1);
+/// Interval between comparisons of the newest event in the index with the database, which may have lost events when
+/// another server of it took over.
+const HISTORY: Duration = Duration::from_secs(10);
 
 /// Follows a content database with the generation of the index in use, until there is another one or the index contains
 /// texts that it must not contain any more. Calls `use_index` with the index. Ends with an error when `right` is lost.
@@ -32,16 +35,19 @@ pub(super) async fn follow_generation(
     let settings = storage.search_settings().await?;
     let current = open_current(home.clone(), &database, &settings, suspect).await?;
     let mut follower =
-        Follower::open(repository.programs()?, storage.clone(), database, current.index.clone(), None).await?;
-    use_index(current.index);
+        Follower::open(repository.programs()?, storage.clone(), database.clone(), current.index.clone(), None).await?;
+    use_index(current.index.clone());
     let (tidying, in_use) = (home.clone(), current.generation.clone());
     if let Err(error) = blocking(move || tidying.tidy(&in_use)).await {
         tracing::warn!(error = error.report(), "old search indexes cannot be removed");
     }
     let ended = async {
-        let mut looked = Instant::now();
+        let (mut looked, mut compared) = (Instant::now(), Instant::now());
         loop {
             follower.step().await?;
+            if repository.take_search_index_damage(id) {
+                return Err(Error::corrupt("a search could not read a part of the index"));
+            }
             if looked.elapsed() >= GENERATIONS {
                 looked = Instant::now();
                 if let Some(right) = right {
@@ -49,9 +55,15 @@ pub(super) async fn follow_generation(
                 }
                 let home = home.clone();
                 let is_newest = blocking(move || home.current()).await?.as_ref() == Some(&current.generation);
-                let reads_encrypted = storage.search_settings().await?.index_encrypted_texts;
-                if !is_newest || follower.has_encrypted_texts() && !reads_encrypted {
+                let settings = storage.search_settings().await?;
+                if !is_newest || follower.has_encrypted_texts() && !settings.index_encrypted_texts {
                     return Ok(());
+                }
+                if compared.elapsed() >= HISTORY {
+                    compared = Instant::now();
+                    if !is_usable(&database, &settings, &current.index).await? {
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -62,13 +62,15 @@ impl Follower {
     /// pictures come last.
     pub(super) async fn read_waiting(&mut self) -> Result<()> {
         if let Some((id, read)) = self.slow.read()? {
-            if !read.is_whole {
-                self.slow.note_failure();
-            } else if !std::mem::take(&mut self.slow.is_stale) {
-                self.counts_texts = true;
-                let written = self.put(id, read).await;
-                self.counts_texts = false;
-                written?;
+            match read.filter(|read| read.is_whole) {
+                None => self.slow.note_failure(),
+                Some(_) if std::mem::take(&mut self.slow.is_stale) => {}
+                Some(read) => {
+                    self.counts_texts = true;
+                    let written = self.put(id, read).await;
+                    self.counts_texts = false;
+                    written?;
+                }
             }
         }
         if self.slow.is_reading() {

@@ -9,7 +9,7 @@ use model::{Code, Error, ErrorKind, Id, Result};
 use search::index::{Fault, View, WantedFaults};
 use tokio::task::JoinSet;
 
-use super::entries::{DocumentEntries, entries};
+use super::entries::{DocumentEntries, read_entries};
 use super::text::{TextReader, Turn};
 
 /// Limit on the documents that are remembered for each round: as many as an index returns at once. It knows the others.
@@ -71,7 +71,7 @@ impl WantedPage {
 /// The documents that wait, and the one among them that is being read.
 pub(super) struct SlowReading {
     /// Holds at most one task.
-    reading: JoinSet<(Id, Result<DocumentEntries>)>,
+    reading: JoinSet<(Id, Result<Option<DocumentEntries>>)>,
     /// The document that was read last, and its turn.
     last: (Id, Turn),
     /// Set once the entries of that document were replaced meanwhile.
@@ -139,11 +139,11 @@ impl SlowReading {
         }
     }
 
-    /// Returns the entries of the document that was being read, once they are there.
+    /// Returns the entries of the document that was being read, once they are there; none if its rows cannot be read.
     ///
     /// # Errors
-    /// Those of [`entries`]; `Unavailable` if the reading ended early.
-    pub(super) fn read(&mut self) -> Result<Option<(Id, DocumentEntries)>> {
+    /// Those of [`read_entries`]; `Unavailable` if the reading ended early.
+    pub(super) fn read(&mut self) -> Result<Option<(Id, Option<DocumentEntries>)>> {
         let Some(read) = self.reading.try_join_next() else { return Ok(None) };
         let (id, read) = read
             .map_err(|error| Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error))?;
@@ -167,7 +167,7 @@ impl SlowReading {
     /// Reads a document.
     pub(super) fn start(&mut self, texts: &TextReader, document: NodeRow, turn: Turn) {
         let (texts, id) = (texts.clone(), document.id);
-        self.reading.spawn(async move { (id, entries(&texts, document, turn).await) });
+        self.reading.spawn(async move { (id, read_entries(&texts, document, turn).await) });
     }
 
     /// Notes that the document that was read last still waits.

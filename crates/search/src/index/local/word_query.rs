@@ -57,9 +57,12 @@ where
         for word in &words {
             let mut found = index.read_block_postings_from_terminfo(word, IndexRecordOption::Basic)?;
             while !found.docs().is_empty() {
-                match is_dense {
-                    true => found.docs().iter().for_each(|doc| drop(set.insert(*doc))),
-                    false => list.extend_from_slice(found.docs()),
+                if is_dense {
+                    for doc in found.docs() {
+                        set.insert(*doc);
+                    }
+                } else {
+                    list.extend_from_slice(found.docs());
                 }
                 found.advance();
             }

@@ -15,7 +15,7 @@ use super::entries::{DocumentEntries, entries};
 use super::open_index::starting_checkpoint;
 use super::pace::Pace;
 use super::slow::SlowReading;
-use super::text::{TextReader, Turn};
+use super::text::{ReadPass, TextReader};
 
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
@@ -66,11 +66,11 @@ pub(crate) struct Follower {
     /// Sequence of the last event in the last commit.
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
-    pub(super) asked_for_gaps: Option<Instant>,
+    pub(super) gaps_read_at: Option<Instant>,
     pub(super) slow: SlowReading,
     /// Last look at the installed programs; `None` before the first.
-    pub(super) saw_programs: Option<Instant>,
-    saw_stores: Instant,
+    pub(super) programs_checked_at: Option<Instant>,
+    stores_checked_at: Instant,
     pub(super) pace: Pace,
     pub(super) sweep_pace: Pace,
     pub(super) walked: Walked,
@@ -112,10 +112,10 @@ impl Follower {
             has_caught_up: false,
             committed: now,
             committed_sequence,
-            asked_for_gaps: None,
+            gaps_read_at: None,
             slow,
-            saw_programs: None,
-            saw_stores: now,
+            programs_checked_at: None,
+            stores_checked_at: now,
             pace,
             sweep_pace,
             walked: Walked::default(),
@@ -211,11 +211,11 @@ impl Follower {
     /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
     /// Commits at this interval, even while a document takes long to read.
     pub(super) async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
-        if self.saw_stores.elapsed() >= STORES {
+        if self.stores_checked_at.elapsed() >= STORES {
             // Stores may have been added or changed since.
             self.texts.refresh().await?;
             self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
-            self.saw_stores = Instant::now();
+            self.stores_checked_at = Instant::now();
         }
         let (mut documents, mut reading) = (documents.into_iter(), JoinSet::new());
         loop {
@@ -225,7 +225,7 @@ impl Follower {
                 // Tasks of their own go on while entries are being written, which their time limits include.
                 let texts = self.texts.clone();
                 let id = document.id;
-                reading.spawn(async move { (id, entries(&texts, document, Turn::First).await) });
+                reading.spawn(async move { (id, entries(&texts, document, ReadPass::First).await) });
             }
             match tokio::time::timeout(commit, reading.join_next()).await {
                 Ok(None) => return Ok(()),

@@ -10,14 +10,14 @@ use search::index::{Fault, View, WantedFaults};
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
-use super::text::{TextReader, Turn};
+use super::text::{ReadPass, TextReader};
 
 /// Limit on the documents that are remembered: as many as an index returns at once. It knows the others.
 const MAX_REMEMBERED: usize = 10_000;
 /// Pause after a store or a child process did not answer, and minimum interval between two rounds with such failures.
 const PAUSE: Duration = Duration::from_secs(1);
 const ROUND: Duration = Duration::from_secs(30);
-/// Error codes of documents that a program of others may be able to read.
+/// Error codes of documents that an external program may be able to read.
 const NEED_PROGRAMS: [Code; 3] = [Code::NeedsPoppler, Code::NeedsSoffice, Code::NeedsTesseract];
 
 /// Documents that are read in turn.
@@ -35,7 +35,7 @@ pub(super) struct SlowReading {
     /// Holds at most one task.
     reading: JoinSet<(Id, Result<DocumentEntries>)>,
     /// The document that was read last, and its turn.
-    last: (Id, Turn),
+    last: (Id, ReadPass),
     /// Set once the entries of that document were replaced meanwhile.
     pub(super) is_stale: bool,
     texts: Round,
@@ -74,7 +74,7 @@ impl SlowReading {
         let (recognitions, more_recognitions) = Round::of(view, Fault::WAITS_FOR_RECOGNITION)?;
         Ok(Self {
             reading: JoinSet::new(),
-            last: (Id::NONE, Turn::Slow),
+            last: (Id::NONE, ReadPass::Slow),
             is_stale: false,
             texts,
             recognitions,
@@ -109,23 +109,23 @@ impl SlowReading {
     }
 
     /// Returns the document to read next. Text in pictures is recognised while no other document can be read.
-    pub(super) fn next(&mut self) -> Option<(Id, Turn)> {
+    pub(super) fn next(&mut self) -> Option<(Id, ReadPass)> {
         let now = Instant::now();
-        let text = self.texts.next(now).map(|id| (id, Turn::Slow));
-        let next = text.or_else(|| self.recognitions.next(now).map(|id| (id, Turn::Recognition)))?;
+        let text = self.texts.next(now).map(|id| (id, ReadPass::Slow));
+        let next = text.or_else(|| self.recognitions.next(now).map(|id| (id, ReadPass::Recognition)))?;
         (self.last, self.is_stale) = (next, false);
         Some(next)
     }
 
     /// Reads a document.
-    pub(super) fn start(&mut self, texts: &TextReader, document: NodeRow, turn: Turn) {
+    pub(super) fn start(&mut self, texts: &TextReader, document: NodeRow, pass: ReadPass) {
         let (texts, id) = (texts.clone(), document.id);
-        self.reading.spawn(async move { (id, entries(&texts, document, turn).await) });
+        self.reading.spawn(async move { (id, entries(&texts, document, pass).await) });
     }
 
     /// Notes that the document that was read last still waits.
     pub(super) fn note_failure(&mut self) {
-        let round = if self.last.1 == Turn::Recognition { &mut self.recognitions } else { &mut self.texts };
+        let round = if self.last.1 == ReadPass::Recognition { &mut self.recognitions } else { &mut self.texts };
         (round.has_failed, round.rests_until) = (true, Some(Instant::now() + PAUSE));
     }
 

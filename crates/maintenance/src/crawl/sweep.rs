@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::{feed, node};
 use model::{Id, NodeKind, Result, Timestamp, is_application_file};
-use repository::{IndexEffect, index_effect, indexed_faces};
+use repository::{IndexEffect, index_effect, indexed_versions};
 use search::index::{FinishedSweep, IndexedEntry, SweepCounts, name_print};
 
 use super::blocking::blocking;
@@ -162,9 +162,10 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         if is_found && !is_application_file(&row.name) {
             let place = if own.contains(&row.id) { row.id } else { row.parent_id };
             let print = name_print(&row.name);
-            let entry =
-                |face: repository::IndexedFace| IndexedEntry::new(face.version, place, face.face, face.holder, print);
-            entries.extend(indexed_faces(&row).into_iter().map(entry));
+            let entry = |indexed: repository::IndexedVersion| {
+                IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, print)
+            };
+            entries.extend(indexed_versions(&row).into_iter().map(entry));
             entries.sort_unstable();
         }
         expected.insert(row.id, entries);

@@ -4,7 +4,7 @@ use model::{ColumnValue, Id, Timestamp};
 
 /// Audience of an entry, among callers who may view the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Face {
+pub enum Audience {
     /// Everyone except the holder of a working copy.
     All,
     /// Only callers who see no drafts of it.
@@ -28,7 +28,7 @@ pub struct Entry {
     /// parent.
     pub place: Id,
     /// Its audience.
-    pub face: Face,
+    pub audience: Audience,
     /// Creator of the document.
     pub author: Id,
     /// Author of the last change.
@@ -124,7 +124,7 @@ pub struct IndexedEntry {
     /// The place.
     pub place: Id,
     /// Number of the audience.
-    face: u64,
+    audience: u64,
     /// Holder of a working copy; [`Id::NONE`] if there is none.
     pub holder: Id,
     /// Print of the name.
@@ -133,12 +133,12 @@ pub struct IndexedEntry {
 
 impl IndexedEntry {
     /// Returns the entry that a document should have.
-    pub fn new(version: Id, place: Id, face: Face, holder: Id, name_print: u64) -> Self {
-        Self { version, place, face: face.number(), holder, name_print }
+    pub fn new(version: Id, place: Id, audience: Audience, holder: Id, name_print: u64) -> Self {
+        Self { version, place, audience: audience.number(), holder, name_print }
     }
 }
 
-impl Face {
+impl Audience {
     pub(super) const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
 
     /// Returns the number by which the index knows it.
@@ -146,9 +146,9 @@ impl Face {
         self as u64
     }
 
-    /// Returns the face with this number; `None` if there is none.
+    /// Returns the audience with this number; `None` if there is none.
     pub(super) fn of(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|face| face.number() == number)
+        Self::ALL.into_iter().find(|audience| audience.number() == number)
     }
 }
 

@@ -73,10 +73,10 @@ pub use locations::search_home::{Generation, SearchHome};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
+    Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedVersion,
     MAX_FOUND, MAX_MARKED, MAX_QUERY_CHARS, MAX_SAVED_SEARCHES, MAX_SUGGESTED, NewDocuments, SavedSearch,
     SavedSearchCount, SearchComparison, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
-    SearchToSave, SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
+    SearchToSave, SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_versions,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -1,5 +1,5 @@
 //! Full-text search: the text of documents, the words in it, queries, and the index. Also the sandboxed child processes
-//! in which uploaded documents are opened, and the programs of others that read some of them.
+//! in which uploaded documents are opened, and the external programs that read some of them.
 
 pub mod extract;
 pub mod index;

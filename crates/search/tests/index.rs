@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Audience, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter,
-    NameRequest, PassageFinder, SearchIndex, Spot, TopHits, TopRequest, View, WantedFaults,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, NameRequest,
+    PassageFinder, PlaceAccess, PlaceKey, SearchIndex, TopHits, TopRequest, View, WantedFaults,
 };
 use search::query::{SearchQuery, Tolerance};
 use support::{Home, NOW, nodes};
@@ -46,8 +46,8 @@ impl<F: Fn(Id) -> bool> Admission for Only<F> {
         Id::new(1)
     }
 
-    fn audience(&self, spot: &Spot) -> Audience {
-        if (self.0)(spot.place) { Audience::Editors } else { Audience::None }
+    fn access(&self, key: &PlaceKey) -> PlaceAccess {
+        if (self.0)(key.place) { PlaceAccess::ViewDrafts } else { PlaceAccess::None }
     }
 }
 

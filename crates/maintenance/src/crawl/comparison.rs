@@ -8,8 +8,8 @@ use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::{column, feed};
 use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
-use repository::{IndexEffect, index_effect, indexed_faces};
-use search::index::{ComparisonCounts, EntryProperties, Face, FinishedComparison, IndexedEntry, name_print};
+use repository::{IndexEffect, index_effect, indexed_versions};
+use search::index::{Audience, ComparisonCounts, EntryProperties, FinishedComparison, IndexedEntry, name_print};
 
 use super::blocking::blocking;
 use super::entries::is_reachable;
@@ -170,11 +170,11 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         if is_found && !is_application_file(&row.name) {
             let place = if own.contains(&row.id) { row.id } else { row.parent_id };
             let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
-            let entry = |face: repository::IndexedFace| {
-                let prints = (name_print(&row.name), properties(&row, face.face, values).print());
-                IndexedEntry::new(face.version, place, face.face, face.holder, prints)
+            let entry = |indexed: repository::IndexedVersion| {
+                let prints = (name_print(&row.name), properties(&row, indexed.audience, values).print());
+                IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
             };
-            entries.extend(indexed_faces(&row).into_iter().map(entry));
+            entries.extend(indexed_versions(&row).into_iter().map(entry));
             entries.sort_unstable();
         }
         expected.insert(row.id, entries);
@@ -198,8 +198,8 @@ fn values(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<HashMap<Id, Vec<(
 }
 
 /// Returns the properties that an entry of a document should have.
-fn properties<'a>(row: &NodeRow, face: Face, values: &'a [(Id, ColumnValue)]) -> EntryProperties<'a> {
-    let is_latest = matches!(face, Face::All | Face::Draft);
+fn properties<'a>(row: &NodeRow, audience: Audience, values: &'a [(Id, ColumnValue)]) -> EntryProperties<'a> {
+    let is_latest = matches!(audience, Audience::All | Audience::Draft);
     EntryProperties {
         checked_out_by: row.holder_id.unwrap_or(Id::NONE),
         changed: is_latest.then_some((row.modified_by, row.modified_at)),

@@ -7,19 +7,19 @@ use database::content::{column, scope, version};
 use database::{Database, Reader};
 use futures_util::FutureExt;
 use model::{Code, ColumnValue, Error, ErrorKind, Id, MAX_DEPTH, Result, is_application_file};
-use repository::indexed_faces;
-use search::index::{Entry, Face, Fault};
+use repository::indexed_versions;
+use search::index::{Audience, Entry, Fault};
 use search::programs::ReadDocument;
 use search::readers::DocumentText;
 
-use super::text::{FoundText, TextReader, Turn};
+use super::text::{FoundText, ReadPass, TextReader};
 
 /// Place and versions of a document to index, without its texts.
-struct Outline {
+struct DocumentSnapshot {
     place: Id,
     /// Values in columns of the library.
     values: Vec<(Id, ColumnValue)>,
-    versions: Vec<(repository::IndexedFace, version::VersionRow)>,
+    versions: Vec<(repository::IndexedVersion, version::VersionRow)>,
 }
 
 /// The index entries of a document.
@@ -48,10 +48,10 @@ impl DocumentEntries {
 pub(super) async fn read_entries(
     reader: &TextReader,
     document: NodeRow,
-    turn: Turn,
+    pass: ReadPass,
 ) -> Result<Option<DocumentEntries>> {
     let id = document.id.get();
-    let mut read = AssertUnwindSafe(entries(reader, document.clone(), Some(turn))).catch_unwind().await;
+    let mut read = AssertUnwindSafe(entries(reader, document.clone(), Some(pass))).catch_unwind().await;
     if read.is_err() {
         tracing::error!(document = id, "the text of a document could not be read, because of a fault in the program");
         read = AssertUnwindSafe(entries(reader, document, None)).catch_unwind().await;
@@ -71,16 +71,16 @@ pub(super) async fn read_entries(
     }
 }
 
-/// Returns the index entries of a document, without its text if there is no turn to read it.
-async fn entries(reader: &TextReader, document: NodeRow, turn: Option<Turn>) -> Result<DocumentEntries> {
+/// Returns the index entries of a document, without its text if there is no pass to read it.
+async fn entries(reader: &TextReader, document: NodeRow, pass: Option<ReadPass>) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
         return Ok(DocumentEntries::NONE);
     }
-    let outline = outline(&reader.database().database, &document).await?;
-    let mut all = DocumentEntries { entries: Vec::with_capacity(outline.versions.len()), ..DocumentEntries::NONE };
-    for (face, version) in outline.versions {
-        let read = match turn {
-            Some(turn) => reader.text(&document.name, &version, turn).await,
+    let snapshot = snapshot(&reader.database().database, &document).await?;
+    let mut all = DocumentEntries { entries: Vec::with_capacity(snapshot.versions.len()), ..DocumentEntries::NONE };
+    for (indexed, version) in snapshot.versions {
+        let read = match pass {
+            Some(pass) => reader.text(&document.name, &version, pass).await,
             None => {
                 let failed = Error::invalid("reading it failed, because of a fault in the program");
                 Ok(FoundText::Fault(failed.with_code(Code::ReaderFailed)))
@@ -108,7 +108,7 @@ async fn entries(reader: &TextReader, document: NodeRow, turn: Option<Turn>) -> 
         };
         all.is_cut |= text.is_cut;
         // An older version has the properties that it had itself.
-        let is_latest = matches!(face.face, Face::All | Face::Draft);
+        let is_latest = matches!(indexed.audience, Audience::All | Audience::Draft);
         let (editor, modified) = match is_latest {
             true => (document.modified_by, document.modified_at),
             false => (version.created_by, version.modified_at),
@@ -117,11 +117,11 @@ async fn entries(reader: &TextReader, document: NodeRow, turn: Option<Turn>) -> 
             node: document.id,
             version: version.id,
             collection: document.collection_id,
-            place: outline.place,
-            face: face.face,
+            place: snapshot.place,
+            audience: indexed.audience,
             author: document.created_by,
             editor,
-            holder: face.holder,
+            holder: indexed.holder,
             checked_out_by: document.holder_id.unwrap_or(Id::NONE),
             created: document.created_at,
             modified,
@@ -129,7 +129,7 @@ async fn entries(reader: &TextReader, document: NodeRow, turn: Option<Turn>) -> 
             name: document.name.clone(),
             text: joined(&text),
             library: document.library_id,
-            values: outline.values.clone(),
+            values: snapshot.values.clone(),
             title: text.title,
             stated_author: text.author,
             fault,
@@ -148,24 +148,25 @@ fn fault(error: &Error) -> Fault {
     Fault { code: error.code().as_str().to_owned(), reason: error.message().to_owned() }
 }
 
-async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
-    let (id, parent, library, faces) = (document.id, document.parent_id, document.library_id, indexed_faces(document));
+async fn snapshot(database: &Database, document: &NodeRow) -> Result<DocumentSnapshot> {
+    let (id, parent, library, indexed) =
+        (document.id, document.parent_id, document.library_id, indexed_versions(document));
     let read = move |reader: &mut Reader<'_>| {
         if !is_reachable(reader, parent)? {
-            return Ok(Outline { place: parent, values: Vec::new(), versions: Vec::new() });
+            return Ok(DocumentSnapshot { place: parent, values: Vec::new(), versions: Vec::new() });
         }
         let place = if scope::of_node(reader, id)?.is_some() { id } else { parent };
         // Values in columns of another library, which a document brought along, are hidden.
         let values = column::values_of_many(reader, &[id], library)?;
         let values = values.into_iter().map(|(_, column, value)| (column, value)).collect();
-        let mut versions = Vec::with_capacity(faces.len());
-        for face in faces {
+        let mut versions = Vec::with_capacity(indexed.len());
+        for indexed in indexed {
             // A version that is gone was replaced meanwhile; its event is yet to come.
-            if let Some(row) = version::find(reader, face.version)? {
-                versions.push((face, row));
+            if let Some(row) = version::find(reader, indexed.version)? {
+                versions.push((indexed, row));
             }
         }
-        Ok(Outline { place, values, versions })
+        Ok(DocumentSnapshot { place, values, versions })
     };
     database.read(read).await
 }

@@ -63,10 +63,10 @@ impl Follower {
 
     /// Returns the missing sequences from time to time, none otherwise.
     fn due_gaps(&mut self) -> Vec<i64> {
-        if self.asked_for_gaps.is_some_and(|at| at.elapsed() < GAPS) {
+        if self.gaps_read_at.is_some_and(|at| at.elapsed() < GAPS) {
             return Vec::new();
         }
-        self.asked_for_gaps = Some(Instant::now());
+        self.gaps_read_at = Some(Instant::now());
         self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect()
     }
 

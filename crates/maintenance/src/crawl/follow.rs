@@ -16,7 +16,7 @@ use super::entries::{DocumentEntries, read_entries};
 use super::open_index::starting_checkpoint;
 use super::pace::Pace;
 use super::slow::SlowReading;
-use super::text::{TextReader, Turn};
+use super::text::{ReadPass, TextReader};
 
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
@@ -67,13 +67,13 @@ pub(crate) struct Follower {
     /// Sequence of the last event in the last commit.
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
-    pub(super) asked_for_gaps: Option<Instant>,
+    pub(super) gaps_read_at: Option<Instant>,
     /// Missing sequences, and since when this process misses them.
     pub(super) missed: HashMap<i64, Instant>,
     pub(super) slow: SlowReading,
     /// Last look at the installed programs; `None` before the first.
-    pub(super) saw_programs: Option<Instant>,
-    saw_stores: Instant,
+    pub(super) programs_checked_at: Option<Instant>,
+    stores_checked_at: Instant,
     pub(super) pace: Pace,
     pub(super) comparison_pace: Pace,
     pub(super) walked: Walked,
@@ -115,11 +115,11 @@ impl Follower {
             has_caught_up: false,
             committed: now,
             committed_sequence,
-            asked_for_gaps: None,
+            gaps_read_at: None,
             missed: HashMap::new(),
             slow,
-            saw_programs: None,
-            saw_stores: now,
+            programs_checked_at: None,
+            stores_checked_at: now,
             pace,
             comparison_pace,
             walked: Walked::default(),
@@ -224,7 +224,7 @@ impl Follower {
                 // Tasks of their own go on while entries are being written, which their time limits include.
                 let texts = self.texts.clone();
                 let id = document.id;
-                reading.spawn(async move { (id, read_entries(&texts, document, Turn::First).await) });
+                reading.spawn(async move { (id, read_entries(&texts, document, ReadPass::First).await) });
             }
             match tokio::time::timeout(commit, reading.join_next()).await {
                 Ok(None) => return Ok(()),
@@ -247,10 +247,10 @@ impl Follower {
 
     /// Takes note of stores and settings that were added or changed since, from time to time.
     pub(super) async fn look_at_stores(&mut self) -> Result<()> {
-        if self.saw_stores.elapsed() >= STORES {
+        if self.stores_checked_at.elapsed() >= STORES {
             self.texts.refresh().await?;
             self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
-            self.saw_stores = Instant::now();
+            self.stores_checked_at = Instant::now();
         }
         Ok(())
     }

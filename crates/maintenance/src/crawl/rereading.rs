@@ -1,4 +1,4 @@
-//! Documents that are read again: those that need programs of others once these can do more, and those that wait.
+//! Documents that are read again: those that need external programs once these can do more, and those that wait.
 
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,12 @@ use super::walk::BATCH;
 const PROGRAMS: Duration = Duration::from_secs(60);
 
 impl Follower {
-    /// Has documents read again that need programs of others, if these can do more now. Looks from time to time.
+    /// Has documents read again that need external programs, if these can do more now. Looks from time to time.
     pub(super) async fn look_at_programs(&mut self) -> Result<()> {
-        if self.saw_programs.is_some_and(|at| at.elapsed() < PROGRAMS) {
+        if self.programs_checked_at.is_some_and(|at| at.elapsed() < PROGRAMS) {
             return Ok(());
         }
-        self.saw_programs = Some(Instant::now());
+        self.programs_checked_at = Some(Instant::now());
         self.look_at_stores().await?;
         let abilities = match self.texts.abilities().await {
             Ok(abilities) => abilities,
@@ -80,11 +80,11 @@ impl Follower {
             let view = self.committed_view().await?;
             self.slow.turn_page(blocking(move || wanted.read(&view)).await?);
         }
-        let Some((id, turn)) = self.slow.next() else { return Ok(()) };
+        let Some((id, pass)) = self.slow.next() else { return Ok(()) };
         self.look_at_stores().await?;
         match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
             Some(row) if row.kind == NodeKind::Document => {
-                self.slow.start(&self.texts, row, turn);
+                self.slow.start(&self.texts, row, pass);
                 Ok(())
             }
             _ => self.put(id, DocumentEntries::NONE).await,

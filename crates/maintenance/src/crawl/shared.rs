@@ -16,11 +16,11 @@ use super::open_index::is_usable;
 /// Name of the right to write the index.
 const CRAWL: &str = "crawl";
 /// Interval between two attempts to get the right.
-const TURN: Duration = Duration::from_secs(2);
+const RIGHT_INTERVAL: Duration = Duration::from_secs(2);
 /// Interval between two looks whether the index can be used.
-const LOOK: Duration = Duration::from_secs(3);
+const CHECK_INTERVAL: Duration = Duration::from_secs(3);
 /// Interval between two looks for what full crawls have left.
-const TIDY: Duration = Duration::from_secs(10);
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(10);
 /// Delay before another attempt after a failure.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -43,7 +43,7 @@ async fn read_always(repository: &Repository, storage: &Storage, id: Id) {
             repository.use_search_index(id, next.clone());
             in_use = next;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -68,7 +68,7 @@ async fn usable(storage: &Storage, id: Id, in_use: Option<Arc<SearchIndex>>) -> 
 async fn write_always(repository: &Repository, storage: &Storage, id: Id) {
     loop {
         let pause = match write(repository, storage, id).await {
-            Ok(()) => TURN,
+            Ok(()) => RIGHT_INTERVAL,
             Err(error) => {
                 metrics::counter!("strongroom_search_failures_total").increment(1);
                 tracing::warn!(
@@ -108,7 +108,7 @@ async fn discard_always(storage: &Storage, id: Id) -> Infallible {
         if let Err(error) = discard_abandoned(storage, storage.search_index(id)).await {
             tracing::warn!(error = error.report(), "what an ended full crawl has left cannot be removed");
         }
-        tokio::time::sleep(TIDY).await;
+        tokio::time::sleep(CLEAN_UP_INTERVAL).await;
     }
 }
 

@@ -10,17 +10,17 @@ use search::index::{Fault, View, WantedFaults};
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, read_entries};
-use super::text::{TextReader, Turn};
+use super::text::{ReadPass, TextReader};
 
 /// Limit on the documents that are remembered for each round: as many as an index returns at once. It knows the others.
 const MAX_REMEMBERED: usize = 10_000;
 /// Pause after a store or a child process did not answer, and minimum interval between two rounds with such failures.
 const PAUSE: Duration = Duration::from_secs(1);
 const ROUND: Duration = Duration::from_secs(30);
-/// Error codes of documents that a program of others may be able to read.
+/// Error codes of documents that an external program may be able to read.
 const NEED_PROGRAMS: [Code; 3] = [Code::NeedsPoppler, Code::NeedsSoffice, Code::NeedsTesseract];
 
-/// Documents that are read in turn, a page after the other.
+/// Documents that are read in pass, a page after the other.
 #[derive(Default)]
 struct Round {
     /// The documents of this page.
@@ -39,7 +39,7 @@ struct Round {
 
 /// A page of waiting documents that is to be read from an index.
 pub(super) struct WantedPage {
-    turn: Turn,
+    pass: ReadPass,
     before: Option<(Id, Id)>,
 }
 
@@ -57,9 +57,9 @@ impl WantedPage {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub(super) fn read(self, view: &View) -> Result<Page> {
-        let code = match self.turn {
-            Turn::Recognition => Fault::WAITS_FOR_RECOGNITION,
-            Turn::First | Turn::Slow => Fault::WAITS_FOR_TEXT,
+        let code = match self.pass {
+            ReadPass::Recognition => Fault::WAITS_FOR_RECOGNITION,
+            ReadPass::First | ReadPass::Slow => Fault::WAITS_FOR_TEXT,
         };
         let faults = view.faults(self.before, MAX_REMEMBERED, WantedFaults::Codes(&[code]))?;
         let last = faults.last().filter(|_| faults.len() >= MAX_REMEMBERED).map(|fault| (fault.node, fault.version));
@@ -72,8 +72,8 @@ impl WantedPage {
 pub(super) struct SlowReading {
     /// Holds at most one task.
     reading: JoinSet<(Id, Result<Option<DocumentEntries>>)>,
-    /// The document that was read last, and its turn.
-    last: (Id, Turn),
+    /// The document that was read last, and its pass.
+    last: (Id, ReadPass),
     /// Set once the entries of that document were replaced meanwhile.
     pub(super) is_stale: bool,
     texts: Round,
@@ -106,11 +106,11 @@ impl SlowReading {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub(super) fn of(view: &View) -> Result<Self> {
-        let (last, is_stale) = ((Id::NONE, Turn::Slow), false);
+        let (last, is_stale) = ((Id::NONE, ReadPass::Slow), false);
         let (texts, recognitions) = (Round::default(), Round::default());
         let mut slow = Self { reading: JoinSet::new(), last, is_stale, texts, recognitions };
-        for turn in [Turn::Slow, Turn::Recognition] {
-            slow.turn_page(WantedPage { turn, before: None }.read(view)?);
+        for pass in [ReadPass::Slow, ReadPass::Recognition] {
+            slow.turn_page(WantedPage { pass, before: None }.read(view)?);
         }
         Ok(slow)
     }
@@ -123,19 +123,19 @@ impl SlowReading {
 
     /// Returns a page that is to be read next: all remembered documents were tried, and the index may know others.
     pub(super) fn wanted_page(&self) -> Option<WantedPage> {
-        let wanted = |round: &Round, turn| round.wants_page.then_some(WantedPage { turn, before: round.before });
-        wanted(&self.texts, Turn::Slow).or_else(|| wanted(&self.recognitions, Turn::Recognition))
+        let wanted = |round: &Round, pass| round.wants_page.then_some(WantedPage { pass, before: round.before });
+        wanted(&self.texts, ReadPass::Slow).or_else(|| wanted(&self.recognitions, ReadPass::Recognition))
     }
 
     /// Goes on with a page, read from an index to which everything was committed.
     pub(super) fn turn_page(&mut self, page: Page) {
-        self.round(page.wanted.turn).turn_page(page);
+        self.round(page.wanted.pass).turn_page(page);
     }
 
-    fn round(&mut self, turn: Turn) -> &mut Round {
-        match turn {
-            Turn::Recognition => &mut self.recognitions,
-            Turn::First | Turn::Slow => &mut self.texts,
+    fn round(&mut self, pass: ReadPass) -> &mut Round {
+        match pass {
+            ReadPass::Recognition => &mut self.recognitions,
+            ReadPass::First | ReadPass::Slow => &mut self.texts,
         }
     }
 
@@ -156,18 +156,18 @@ impl SlowReading {
     }
 
     /// Returns the document to read next. Text in pictures is recognised while no other document can be read.
-    pub(super) fn next(&mut self) -> Option<(Id, Turn)> {
+    pub(super) fn next(&mut self) -> Option<(Id, ReadPass)> {
         let now = Instant::now();
-        let text = self.texts.next(now).map(|id| (id, Turn::Slow));
-        let next = text.or_else(|| self.recognitions.next(now).map(|id| (id, Turn::Recognition)))?;
+        let text = self.texts.next(now).map(|id| (id, ReadPass::Slow));
+        let next = text.or_else(|| self.recognitions.next(now).map(|id| (id, ReadPass::Recognition)))?;
         (self.last, self.is_stale) = (next, false);
         Some(next)
     }
 
     /// Reads a document.
-    pub(super) fn start(&mut self, texts: &TextReader, document: NodeRow, turn: Turn) {
+    pub(super) fn start(&mut self, texts: &TextReader, document: NodeRow, pass: ReadPass) {
         let (texts, id) = (texts.clone(), document.id);
-        self.reading.spawn(async move { (id, read_entries(&texts, document, turn).await) });
+        self.reading.spawn(async move { (id, read_entries(&texts, document, pass).await) });
     }
 
     /// Notes that the document that was read last still waits.
@@ -263,7 +263,7 @@ mod tests {
                 let last = documents.first().filter(|_| documents.len() == MAX_REMEMBERED);
                 let last = last.map(|id| (Id::new(*id), Id::NONE));
                 round.turn_page(Page {
-                    wanted: WantedPage { turn: Turn::Slow, before: round.before },
+                    wanted: WantedPage { pass: ReadPass::Slow, before: round.before },
                     documents,
                     last,
                 });

@@ -6,7 +6,7 @@ use model::{Code, Error, ErrorKind, Result};
 use repository::{Programs, SearchSettings, Storage, StorageDatabase};
 use search::programs::{ReadDocument, Reading, Recognition};
 use search::readers::{MAX_DOCUMENT_BYTES, ReadableFormat};
-use search::sandbox::Patience;
+use search::sandbox::ReadLimit;
 
 /// Result of reading the text of a version.
 pub(super) enum FoundText {
@@ -20,7 +20,7 @@ pub(super) enum FoundText {
 
 /// The occasion on which a document is read. A document that takes longer than allowed waits for the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum ReadPass {
     /// It changed, or the walk came to it.
     First,
     /// It takes long to read.
@@ -82,11 +82,11 @@ impl TextReader {
     /// # Errors
     /// `Unavailable` when the store or the program that reads documents does not answer, and when reading takes longer
     /// than the short time limit.
-    pub(super) async fn text(&self, name: &str, version: &VersionRow, turn: Turn) -> Result<FoundText> {
+    pub(super) async fn text(&self, name: &str, version: &VersionRow, pass: ReadPass) -> Result<FoundText> {
         let format = ReadableFormat::of(&version.media_type, name).filter(|_| version.size > 0);
         let Some(format) = format else { return Ok(FoundText::None) };
-        let found = match self.read(format, version, turn).await {
-            Err(error) if turn == Turn::First && error.code() == Code::TookTooLong => {
+        let found = match self.read(format, version, pass).await {
+            Err(error) if pass == ReadPass::First && error.code() == Code::TookTooLong => {
                 return Err(Error::unavailable("the document takes long to read").with_source(error));
             }
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
@@ -99,28 +99,28 @@ impl TextReader {
         Ok(found)
     }
 
-    async fn read(&self, format: ReadableFormat, version: &VersionRow, turn: Turn) -> Result<FoundText> {
-        let (limit, may_be_cut) = match format {
+    async fn read(&self, format: ReadableFormat, version: &VersionRow, pass: ReadPass) -> Result<FoundText> {
+        let (most, may_be_cut) = match format {
             // The whole picture is needed, not its metadata alone.
-            ReadableFormat::Picture if turn == Turn::Recognition => (MAX_DOCUMENT_BYTES, true),
+            ReadableFormat::Picture if pass == ReadPass::Recognition => (MAX_DOCUMENT_BYTES, true),
             format => format.limit(),
         };
-        let is_long = model::unsigned(version.size) > limit;
+        let is_long = model::unsigned(version.size) > most;
         if is_long && !may_be_cut {
-            let message = format!("text is read only from documents of this kind of up to {} MiB", limit >> 20);
+            let message = format!("text is read only from documents of this kind of up to {} MiB", most >> 20);
             return Err(Error::invalid(message).with_code(Code::TooLarge));
         }
-        let patience = if turn == Turn::First { Patience::Short } else { Patience::Long };
-        let size = model::unsigned(version.size).min(limit);
-        let room = self.programs.sandbox().text_room(patience, size).await?;
-        let Some(bytes) = self.bytes(version, limit).await? else { return Ok(FoundText::None) };
+        let limit = if pass == ReadPass::First { ReadLimit::Short } else { ReadLimit::Long };
+        let size = model::unsigned(version.size).min(most);
+        let room = self.programs.sandbox().text_room(limit, size).await?;
+        let Some(bytes) = self.bytes(version, most).await? else { return Ok(FoundText::None) };
         let languages = &self.settings.recognition_languages;
-        let recognition = match (self.settings.recognizes_text, turn) {
+        let recognition = match (self.settings.recognizes_text, pass) {
             (false, _) => Recognition::Off,
-            (true, Turn::Recognition) => Recognition::Now(languages),
+            (true, ReadPass::Recognition) => Recognition::Now(languages),
             (true, _) => Recognition::Later(languages),
         };
-        let reading = Reading { format, bytes: &bytes, is_whole: !is_long, room, patience, recognition };
+        let reading = Reading { format, bytes: &bytes, is_whole: !is_long, room, limit, recognition };
         let mut read = self.programs.read(reading).await?;
         read.text.is_cut |= is_long;
         Ok(FoundText::Text(read))

@@ -299,7 +299,7 @@ impl Session {
     /// Adds findings about the sandbox. A process that opens no documents has none.
     async fn look_at_sandbox(&self, findings: &mut Vec<HealthFinding>) {
         let Ok(sandbox) = self.repository.sandbox() else { return };
-        let lacks = match sandbox.lacks().await {
+        let lacks = match sandbox.missing_restrictions().await {
             Ok(lacks) => lacks,
             Err(error) => {
                 let message = format!("Documents are shown without a preview: {}.", error.message());

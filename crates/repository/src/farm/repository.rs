@@ -77,13 +77,13 @@ pub(super) const GRANTED: i64 = 2 * 60 * 1000;
 const IDENTIFIER_POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(20);
 
 impl Repository {
-    /// Sets the child processes in which documents are opened, without the programs of others. Only the first call of
+    /// Sets the child processes in which documents are opened, without the external programs. Only the first call of
     /// this method or [`Self::open_documents_with`] has an effect.
     pub fn open_documents_in(&self, sandbox: Sandbox) {
         self.open_documents_with(Programs::new(sandbox, ProgramSettings::default()));
     }
 
-    /// Sets the child processes in which documents are opened, and the programs of others that read them.
+    /// Sets the child processes in which documents are opened, and the external programs that read them.
     pub fn open_documents_with(&self, programs: Programs) {
         self.inner.programs.get_or_init(|| programs);
     }
@@ -93,7 +93,7 @@ impl Repository {
         self.inner.directory.search_scratch()
     }
 
-    /// Returns the programs of others that read documents.
+    /// Returns the external programs that read documents.
     ///
     /// # Errors
     /// `Unavailable` in a process that opens no documents.

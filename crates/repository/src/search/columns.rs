@@ -59,9 +59,9 @@ impl Session {
         let registry = self.registry().await?;
         found.missing = self.missing(registry.away());
         for content in &registry.databases {
-            let mut eyes = CallerView::of(self, &registry, content);
+            let mut caller_view = CallerView::of(self, &registry, content);
             let names = names.clone();
-            let look = move |reader: &mut Reader<'_>| columns_named(reader, &mut eyes, &names);
+            let look = move |reader: &mut Reader<'_>| columns_named(reader, &mut caller_view, &names);
             match content.database.read_long(look).await {
                 Ok(columns) => drop(found.by_database.insert(content.row.id, columns)),
                 Err(error) => found.missing.add(content.name_if_database_error(error)?),
@@ -71,7 +71,7 @@ impl Session {
     }
 }
 
-fn columns_named(reader: &mut Reader<'_>, eyes: &mut CallerView, names: &[String]) -> Result<Vec<NamedColumn>> {
+fn columns_named(reader: &mut Reader<'_>, caller_view: &mut CallerView, names: &[String]) -> Result<Vec<NamedColumn>> {
     let (mut found, mut trees) = (Vec::new(), None);
     for name in names {
         let rows = column::named(reader, name)?;
@@ -87,8 +87,8 @@ fn columns_named(reader: &mut Reader<'_>, eyes: &mut CallerView, names: &[String
             let Some(version) = trees.get(&row.collection_id) else { continue };
             let (library, scope) = (row.column.library_id, row.scope_id);
             if known < MAX_LIBRARIES
-                && eyes.may_know(reader, (row.collection_id, *version), library, scope)?
-                && is_within_reach(reader, eyes, library)?
+                && caller_view.may_know(reader, (row.collection_id, *version), library, scope)?
+                && is_within_reach(reader, caller_view, library)?
             {
                 known += 1;
                 found.push(NamedColumn { name: name.clone(), id: row.column.id, kind: row.column.kind });
@@ -99,13 +99,13 @@ fn columns_named(reader: &mut Reader<'_>, eyes: &mut CallerView, names: &[String
 }
 
 /// Returns whether a library, or a part of it, exists for the caller's credential.
-fn is_within_reach(reader: &mut Reader<'_>, eyes: &CallerView, library: Id) -> Result<bool> {
-    if eyes.locate(reader, library)?.is_some() {
+fn is_within_reach(reader: &mut Reader<'_>, caller_view: &CallerView, library: Id) -> Result<bool> {
+    if caller_view.locate(reader, library)?.is_some() {
         return Ok(true);
     }
-    for root in &eyes.finder.principal.limits.roots {
+    for root in &caller_view.finder.principal.limits.roots {
         let is_in = node::find(reader, *root)?.is_some_and(|row| row.library_id == library);
-        if is_in && eyes.locate(reader, *root)?.is_some() {
+        if is_in && caller_view.locate(reader, *root)?.is_some() {
             return Ok(true);
         }
     }

@@ -17,20 +17,23 @@ impl Session {
         let wanted = fold(name.trim());
         let (mut all, mut missing) = (Vec::new(), self.missing(registry.away()));
         for content in &registry.databases {
-            let mut eyes = CallerView::of(self, &registry, content);
+            let mut caller_view = CallerView::of(self, &registry, content);
             let (wanted, registry) = (wanted.clone(), registry.clone());
             let look = move |reader: &mut database::Reader<'_>| {
                 let mut found = Vec::new();
-                let roots: Vec<Id> =
-                    eyes.collections(&registry).filter(|row| fold(&row.title) == wanted).map(|row| row.id).collect();
+                let roots: Vec<Id> = caller_view
+                    .collections(&registry)
+                    .filter(|row| fold(&row.title) == wanted)
+                    .map(|row| row.id)
+                    .collect();
                 for root in roots {
-                    if eyes.locate(reader, root)?.is_some_and(|located| located.rights().has(Right::View)) {
+                    if caller_view.locate(reader, root)?.is_some_and(|located| located.rights().has(Right::View)) {
                         found.push((root, NodeKind::Site));
                     }
                 }
-                let scopes = eyes.scopes(reader)?;
+                let scopes = caller_view.scopes(reader)?;
                 for row in search::containers_named(reader, &wanted, scopes.as_deref(), MAX_NAMED)? {
-                    if eyes.show(reader, &row)?.is_some() {
+                    if caller_view.show(reader, &row)?.is_some() {
                         found.push((row.id, row.kind));
                     }
                 }

@@ -9,9 +9,9 @@ use model::{Id, Result};
 use search::index::HitOrder;
 use search::query::{Expression, QueryWord, SearchQuery, Sought, Tolerance, WordField};
 
-use super::asked::{Asked, AskedWords};
 use super::meanings::Meanings;
 use super::request::{Found, TextSearch};
+use super::search_plan::{SearchPlan, TextPlan};
 use crate::Session;
 use crate::items::item::Item;
 
@@ -51,13 +51,19 @@ impl Session {
         let mut meanings = Meanings::default();
         meanings.limit(&mut query, scope);
         let words =
-            AskedWords { query, meanings, order: HitOrder::Relevance, counts_facets: false, without_passages: true };
+            TextPlan { query, meanings, order: HitOrder::Relevance, counts_facets: false, without_passages: true };
         let (words, limit) = (Some(Arc::new(words)), MAX_DOCUMENTS);
         let database = Some(self.registry().await?.collection(scope.collection_id)?.database_id);
-        let asked =
-            Arc::new(Asked { names: None, words, tolerance: Tolerance::Exact, limit, database, until: Some(until) });
+        let plan = Arc::new(SearchPlan {
+            names: None,
+            words,
+            tolerance: Tolerance::Exact,
+            limit,
+            database,
+            until: Some(until),
+        });
         let mut found = Found::default();
-        let texts = self.ask_all(&asked, &mut found).await?.texts;
+        let texts = self.ask_all(&plan, &mut found).await?.texts;
         let mut documents: Vec<Id> = texts.hits.iter().map(|hit| hit.found.item.id).collect();
         let is_complete = !has_more_words
             && documents.len() <= MAX_DOCUMENTS

@@ -10,11 +10,11 @@ use model::{Id, Result, Timestamp, is_application_file};
 use search::index::{Clock, Facets, Hit, PassageFinder, SearchIndex, TopHits, TopRequest, View, name_print};
 use search::query::SearchQuery;
 
-use super::asked::{Asked, AskedWords};
+use super::caller_admission::{CallerAdmission, WithValues};
 use super::names::{NamePass, NamedItems};
 use super::request::{FoundItem, TextSearch};
-use super::tail::Tail;
-use super::trim::{Trim, WithValues};
+use super::search_plan::{SearchPlan, TextPlan};
+use super::unindexed::UnindexedChanges;
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
@@ -22,17 +22,17 @@ use crate::items::caller_view::CallerView;
 /// A search in one content database.
 pub(super) struct ContentPass {
     pub(super) session: Session,
-    pub(super) eyes: CallerView,
+    pub(super) caller_view: CallerView,
     pub(super) content: Arc<ContentDatabase>,
     /// The index; `None` if there is none that can be used.
     pub(super) index: Option<Arc<SearchIndex>>,
-    pub(super) asked: Arc<Asked>,
+    pub(super) plan: Arc<SearchPlan>,
     /// Time limit for walking through rows.
     pub(super) end: Instant,
 }
 
 /// Time limit for ranking the entries of one index, and for the passages of its hits.
-const LONGEST: Duration = Duration::from_millis(150);
+const INDEX_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// Limit on the copied and restored containers that are looked at for one search.
 const MAX_CONTAINERS: usize = 100;
@@ -86,7 +86,7 @@ impl ContentPass {
     /// # Errors
     /// Those of the database. Errors of the index are in the answer.
     pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<ContentHits> {
-        let asked = self.asked.clone();
+        let plan = self.plan.clone();
         // Before the rows are read, so that no change is in neither.
         let view = self.view();
         let state = match &view {
@@ -94,18 +94,19 @@ impl ContentPass {
             Some(view) if view.checkpoint().walk.is_some() => TextSearch::Incomplete,
             Some(_) => TextSearch::Complete,
         };
-        let mut trim = view.as_ref().map(|view| self.trim(reader, view)).transpose()?;
+        let mut admission = view.as_ref().map(|view| self.admission(reader, view)).transpose()?;
         let mut named = NamedItems::default();
-        if let Some(query) = &asked.names {
-            let index = view.as_deref().zip(trim.as_mut());
-            named = NamePass { eyes: &mut self.eyes, query, limit: asked.limit, end: self.end }.run(reader, index)?;
+        if let Some(query) = &plan.names {
+            let index = view.as_deref().zip(admission.as_mut());
+            named = NamePass { caller_view: &mut self.caller_view, query, limit: plan.limit, end: self.end }
+                .run(reader, index)?;
         }
-        let texts = match (&asked.words, view, trim.as_mut()) {
-            (Some(words), Some(view), Some(trim)) => Some(self.texts(reader, words, &view, trim)?),
+        let texts = match (&plan.words, view, admission.as_mut()) {
+            (Some(words), Some(view), Some(admission)) => Some(self.texts(reader, words, &view, admission)?),
             _ => None,
         };
-        if let Some(trim) = trim {
-            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places);
+        if let Some(admission) = admission {
+            self.session.repository.inner.search.keep_places(self.content.row.id, admission.places);
         }
         Ok(ContentHits { named, state, texts })
     }
@@ -128,9 +129,9 @@ impl ContentPass {
     fn texts(
         &mut self,
         reader: &mut Reader<'_>,
-        words: &AskedWords,
+        words: &TextPlan,
         view: &View,
-        trim: &mut Trim,
+        admission: &mut CallerAdmission,
     ) -> Result<Result<TextHits>> {
         let mut query = words.query.clone();
         let mut first: Option<TopHits> = None;
@@ -139,9 +140,9 @@ impl ContentPass {
             false => Vec::new(),
         };
         let (database, followed) = (self.content.row.id, Arc::new(followed.into_iter().collect::<HashSet<Id>>()));
-        let top = trim.with_known_places(reader, |trim| {
-            query = words.meanings.resolve(&words.query, trim, database, &followed);
-            match (first.take(), self.top(words, &query, view, trim)) {
+        let top = admission.with_known_places(reader, |admission| {
+            query = words.meanings.resolve(&words.query, admission, database, &followed);
+            match (first.take(), self.top(words, &query, view, admission)) {
                 // The first result stays if it is complete and the second is not.
                 (Some(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
                 (_, top) => {
@@ -156,20 +157,20 @@ impl ContentPass {
         };
         let mut sites = HashMap::new();
         for ((collection, place), count) in std::mem::take(&mut facets.places) {
-            for site in trim.places.sites(collection, place) {
+            for site in admission.places.sites(collection, place) {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let clock = Clock::new(Instant::now() + view.time_limit(LONGEST));
-        let mut passages = match PassageFinder::new(view, &query, self.asked.tolerance, clock) {
+        let clock = Clock::new(Instant::now() + view.time_limit(INDEX_TIMEOUT));
+        let mut passages = match PassageFinder::new(view, &query, self.plan.tolerance, clock) {
             Ok(passages) => passages,
             Err(error) => return Ok(Err(error)),
         };
-        passages.expect(&hits);
+        passages.prefetch(&hits);
         let mut found = Vec::with_capacity(hits.len());
         let mut was_in_time = true;
         for hit in hits {
-            if self.asked.until.is_some_and(|until| Instant::now() > until) {
+            if self.plan.until.is_some_and(|until| Instant::now() > until) {
                 was_in_time = false;
                 break;
             }
@@ -177,13 +178,13 @@ impl ContentPass {
             if is_application_file(&row.name) {
                 continue;
             }
-            let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
+            let Some(item) = self.caller_view.show_version(reader, &row, hit.version)? else { continue };
             // Renamed since. The new name is compared by the search for names.
             if hit.name_print != name_print(&row.name) {
                 continue;
             }
             // A passage is a part of the content, whose reading such site collections record.
-            let passage = match words.without_passages || self.eyes.records_reads(&row) {
+            let passage = match words.without_passages || self.caller_view.records_reads(&row) {
                 true => None,
                 false => match passages.passage(&hit) {
                     Ok(passage) => passage,
@@ -193,14 +194,16 @@ impl ContentPass {
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.
-        let whole =
-            whole && was_in_time && trim.unknown.take().is_empty() && !self.misses_documents(reader, &trim.tail)?;
+        let whole = whole
+            && was_in_time
+            && admission.unknown.take().is_empty()
+            && !self.misses_documents(reader, &admission.unindexed)?;
         // Texts of documents that the caller may not open are not missed.
-        let whole = match view.has_waiting(trim, &Clock::new(Instant::now() + view.time_limit(LONGEST))) {
+        let whole = match view.has_waiting(admission, &Clock::new(Instant::now() + view.time_limit(INDEX_TIMEOUT))) {
             Ok(is_waiting) => whole && !is_waiting,
             Err(error) => return Ok(Err(error)),
         };
-        if trim.tail.is_cut {
+        if admission.unindexed.is_cut {
             // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;
             return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
@@ -210,13 +213,13 @@ impl ContentPass {
 
     /// Returns whether documents that the caller may open may be in containers that were copied or restored a moment
     /// ago.
-    fn misses_documents(&mut self, reader: &mut Reader<'_>, tail: &Tail) -> Result<bool> {
-        if tail.containers.len() > MAX_CONTAINERS {
+    fn misses_documents(&mut self, reader: &mut Reader<'_>, unindexed: &UnindexedChanges) -> Result<bool> {
+        if unindexed.containers.len() > MAX_CONTAINERS {
             return Ok(true);
         }
-        for container in &tail.containers {
+        for container in &unindexed.containers {
             if let Some(row) = node::find(reader, *container)?
-                && self.eyes.show(reader, &row)?.is_some()
+                && self.caller_view.show(reader, &row)?.is_some()
             {
                 return Ok(true);
             }
@@ -224,25 +227,25 @@ impl ContentPass {
         Ok(false)
     }
 
-    fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {
+    fn top(&self, words: &TextPlan, query: &SearchQuery, view: &View, admission: &CallerAdmission) -> Result<TopHits> {
         let request = TopRequest {
             query,
-            tolerance: self.asked.tolerance,
-            limit: self.asked.limit + 1,
+            tolerance: self.plan.tolerance,
+            limit: self.plan.limit + 1,
             order: words.order,
             counts_facets: words.counts_facets,
             now: Timestamp::now(),
-            clock: Clock::new(Instant::now() + view.time_limit(LONGEST)),
+            clock: Clock::new(Instant::now() + view.time_limit(INDEX_TIMEOUT)),
         };
-        view.top(&request, &WithValues(trim))
+        view.top(&request, &WithValues(admission))
     }
 
-    fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {
+    fn admission(&self, reader: &mut Reader<'_>, view: &View) -> Result<CallerAdmission> {
         let places = self.session.repository.inner.search.places(self.content.row.id, reader)?;
         let (kept, principal) = (&self.session.repository.inner.search.scopes, &self.session.principal);
-        let granted = || self.eyes.granted_rights(reader);
+        let granted = || self.caller_view.granted_rights(reader);
         let scopes = kept.current(self.content.row.id, principal, &places, granted)?;
-        let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
-        Ok(Trim::new(places, tail, self.session.principal.clone(), scopes))
+        let unindexed = Arc::new(UnindexedChanges::after(reader, view.checkpoint())?);
+        Ok(CallerAdmission::new(places, unindexed, self.session.principal.clone(), scopes))
     }
 }

@@ -13,12 +13,12 @@ use model::{ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
 use search::index::{Facets, HitOrder, Passage};
 use search::query::{SearchQuery, Tolerance};
 
-use super::asked::{Asked, AskedWords};
 use super::content_pass::{ContentPass, TextHit, TextHits};
 use super::meanings::Meanings;
 use super::name_query::NameQuery;
 use super::names::NamedItems;
 use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch, checked_length};
+use super::search_plan::{SearchPlan, TextPlan};
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
@@ -27,7 +27,7 @@ use crate::{Session, Target, UnavailableDatabases};
 /// Maximum number of items in one result.
 pub const MAX_FOUND: usize = 50;
 /// Time after which names are not compared with further rows.
-const LONGEST: Duration = Duration::from_millis(200);
+const NAME_WALK_TIMEOUT: Duration = Duration::from_millis(200);
 /// Number of documents below which similar words are looked for as well, and then documents with most of the words.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
@@ -69,7 +69,7 @@ impl Session {
             return Ok(SearchResults { whole: true, ..SearchResults::default() });
         }
         let limit = limit.clamp(1, MAX_FOUND);
-        let asked = Arc::new(Asked {
+        let plan = Arc::new(SearchPlan {
             names: Some(names),
             words: None,
             tolerance: Tolerance::Exact,
@@ -78,9 +78,9 @@ impl Session {
             until: None,
         });
         let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
-        let named = self.ask_all(&asked, &mut found).await?.named;
+        let named = self.ask_all(&plan, &mut found).await?.named;
         let (more, whole) = (named.more, !named.is_cut);
-        let items = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
+        let items = plan.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
         Ok(SearchResults { items, more, whole, missing: found.missing })
     }
 
@@ -132,7 +132,7 @@ impl Session {
             if meanings.is_incomplete {
                 found.texts = TextSearch::Unavailable;
             }
-            words = Some(Arc::new(AskedWords {
+            words = Some(Arc::new(TextPlan {
                 query: query.clone(),
                 meanings,
                 order: request.order,
@@ -141,17 +141,17 @@ impl Session {
             }));
         }
         let again = words.clone();
-        let asked = Asked { names, words, tolerance: Tolerance::Exact, limit, database, until: None };
-        let asked = Arc::new(asked);
-        let AllHits { named, mut texts } = self.ask_all(&asked, &mut found).await?;
+        let plan = SearchPlan { names, words, tolerance: Tolerance::Exact, limit, database, until: None };
+        let plan = Arc::new(plan);
+        let AllHits { named, mut texts } = self.ask_all(&plan, &mut found).await?;
         (found.more, found.whole) = (named.more, !named.is_cut);
-        let named = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
+        let named = plan.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
         for tolerance in [Tolerance::Similar, Tolerance::MostWords] {
             if texts.total + (named.len() as u64) >= FEW || !texts.whole || !query.benefits_from(tolerance) {
                 continue;
             }
-            let asked = Asked { names: None, words: again.clone(), tolerance, limit, database, until: None };
-            let tolerant = self.ask_all(&Arc::new(asked), &mut found).await?.texts;
+            let plan = SearchPlan { names: None, words: again.clone(), tolerance, limit, database, until: None };
+            let tolerant = self.ask_all(&Arc::new(plan), &mut found).await?.texts;
             if tolerant.whole {
                 found.tried = tolerance;
             }
@@ -163,27 +163,27 @@ impl Session {
         (found.remarks, found.columns) = (query.remarks, known);
         found.documents = texts.total;
         found.facets = self.facets(std::mem::take(&mut texts.facets), &texts.sites).await?;
-        found.items = merged(asked.names.as_ref(), named, std::mem::take(&mut texts.hits));
+        found.items = merged(plan.names.as_ref(), named, std::mem::take(&mut texts.hits));
         found.more |= texts.more || found.items.len() > limit;
         found.items.truncate(limit);
         Ok(found)
     }
 
     /// Searches the content databases. Notes in `found` what was not searched.
-    pub(super) async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
+    pub(super) async fn ask_all(&self, plan: &Arc<SearchPlan>, found: &mut Found) -> Result<AllHits> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
-        let end = Instant::now() + LONGEST;
+        let end = Instant::now() + NAME_WALK_TIMEOUT;
         let texts = TextHits { whole: true, ..TextHits::default() };
         let mut all = AllHits { named: NamedItems::default(), texts };
-        let is_asked = |content: &&Arc<ContentDatabase>| asked.database.is_none_or(|id| content.row.id == id);
+        let is_asked = |content: &&Arc<ContentDatabase>| plan.database.is_none_or(|id| content.row.id == id);
         for content in registry.databases.iter().filter(is_asked) {
             let pass = ContentPass {
                 session: self.clone(),
-                eyes: CallerView::of(self, &registry, content),
+                caller_view: CallerView::of(self, &registry, content),
                 content: content.clone(),
                 index: self.repository.inner.search.of(content.row.id),
-                asked: asked.clone(),
+                plan: plan.clone(),
                 end,
             };
             let hits = match content.database.read_long(move |reader| pass.run(reader)).await {
@@ -195,7 +195,7 @@ impl Session {
                 }
             };
             all.named.add(hits.named);
-            if asked.words.is_some() {
+            if plan.words.is_some() {
                 found.texts = found.texts.max(hits.state);
             }
             match hits.texts {
@@ -217,7 +217,7 @@ impl Session {
                 None => {}
             }
         }
-        all.named.note_more(asked.limit);
+        all.named.note_more(plan.limit);
         all.texts.hits.sort_by_key(|hit| hit.hit);
         Ok(all)
     }

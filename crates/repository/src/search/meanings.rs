@@ -9,8 +9,8 @@ use search::query::{
     RemarkReason, SearchQuery, Sought, Status, ValuesFilter, Within, WordField,
 };
 
+use super::caller_admission::CallerAdmission;
 use super::columns::NamedColumns;
-use super::trim::Trim;
 use crate::items::item::Item;
 use crate::people::PrincipalName;
 use crate::{Session, Target};
@@ -113,7 +113,7 @@ impl Meanings {
     pub(super) fn resolve(
         &self,
         query: &SearchQuery,
-        trim: &Trim,
+        admission: &CallerAdmission,
         database: Id,
         followed: &Arc<HashSet<Id>>,
     ) -> SearchQuery {
@@ -131,13 +131,14 @@ impl Meanings {
             resolved.insert(reference.clone(), meaning);
         }
         for (reference, containers) in &self.containers {
-            let (places, tail, containers) = (trim.places.clone(), trim.tail.clone(), containers.clone());
-            let unknown = trim.unknown.clone();
+            let (places, unindexed, containers) =
+                (admission.places.clone(), admission.unindexed.clone(), containers.clone());
+            let unknown = admission.unknown.clone();
             let is_within = move |position: Position| {
                 if containers.is_empty() {
                     return false;
                 }
-                let place = tail.changed_place(position.node).unwrap_or(position.place);
+                let place = unindexed.changed_place(position.node).unwrap_or(position.place);
                 if let Err(place) = places.scope(position.collection, place) {
                     unknown.add(place);
                 }
@@ -149,12 +150,12 @@ impl Meanings {
         let mut query = query.clone();
         query.resolve(&resolved);
         query.replace_filters(|filter| match filter {
-            Filter::Column(condition) => Some(Filter::Values(self.values(condition, trim, database))),
-            Filter::Status(Status::Mine) => Some(Filter::Author(vec![trim.principal.id])),
+            Filter::Column(condition) => Some(Filter::Values(self.values(condition, admission, database))),
+            Filter::Status(Status::Mine) => Some(Filter::Author(vec![admission.principal.id])),
             Filter::Status(Status::Followed) => Some(Filter::Documents(followed.clone())),
             Filter::Status(Status::CheckedOut) => {
-                let tail = trim.tail.clone();
-                Some(Filter::CheckedOut(CheckOuts(Arc::new(move |node| tail.is_checked_out(node)))))
+                let unindexed = admission.unindexed.clone();
+                Some(Filter::CheckedOut(CheckOuts(Arc::new(move |node| unindexed.is_checked_out(node)))))
             }
             _ => None,
         });
@@ -162,17 +163,18 @@ impl Meanings {
     }
 
     /// Returns the columns for which a condition stands. Values that changed since they were indexed fulfil nothing.
-    fn values(&self, condition: &ColumnCondition, trim: &Trim, database: Id) -> ValuesFilter {
+    fn values(&self, condition: &ColumnCondition, admission: &CallerAdmission, database: Id) -> ValuesFilter {
         let people = condition.person.as_ref().and_then(|name| self.in_columns.get(name));
         let people = people.map(Vec::as_slice).unwrap_or_default();
         let named = self.columns.of(database).iter().filter(|column| column.name == condition.name);
         let conditions = named.filter_map(|column| Some((column.id, condition.of_kind(&column.kind, people)?)));
-        let (places, tail, unknown) = (trim.places.clone(), trim.tail.clone(), trim.unknown.clone());
+        let (places, unindexed, unknown) =
+            (admission.places.clone(), admission.unindexed.clone(), admission.unknown.clone());
         let is_current = move |position: Position| {
-            if tail.has_other_values(position.node) {
+            if unindexed.has_other_values(position.node) {
                 return false;
             }
-            let place = tail.changed_place(position.node).unwrap_or(position.place);
+            let place = unindexed.changed_place(position.node).unwrap_or(position.place);
             if let Err(place) = places.scope(position.collection, place) {
                 unknown.add(place);
             }

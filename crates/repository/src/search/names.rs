@@ -14,8 +14,8 @@ use search::index::{Clock, NameHit, NameHits, NameRequest, View};
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
 
+use super::caller_admission::CallerAdmission;
 use super::name_query::NameQuery;
-use super::trim::Trim;
 
 /// Rows read by one statement.
 const BATCH: usize = 100;
@@ -23,7 +23,7 @@ const BATCH: usize = 100;
 const MAX_CONTAINERS: usize = 500;
 
 /// Time limit for looking up names in one index.
-const LONGEST: Duration = Duration::from_millis(100);
+const NAME_LOOKUP_TIMEOUT: Duration = Duration::from_millis(100);
 /// Number of documents between two checks of the time, in a walk through their rows.
 const STRETCH: usize = 100_000;
 
@@ -75,7 +75,7 @@ impl NamedItems {
 
 /// A search for names in one content database.
 pub(super) struct NamePass<'a> {
-    pub(super) eyes: &'a mut CallerView,
+    pub(super) caller_view: &'a mut CallerView,
     pub(super) query: &'a NameQuery,
     pub(super) limit: usize,
     /// Time after which no further step of a walk through rows begins.
@@ -87,22 +87,26 @@ impl NamePass<'_> {
     ///
     /// # Errors
     /// Those of the database.
-    pub(super) fn run(&mut self, reader: &mut Reader<'_>, index: Option<(&View, &mut Trim)>) -> Result<NamedItems> {
+    pub(super) fn run(
+        &mut self,
+        reader: &mut Reader<'_>,
+        index: Option<(&View, &mut CallerAdmission)>,
+    ) -> Result<NamedItems> {
         let (kept, read);
         let scopes = match &index {
-            Some((_, trim)) => {
-                kept = trim.scopes.clone();
+            Some((_, admission)) => {
+                kept = admission.scopes.clone();
                 kept.as_ref().map(|scopes| scopes.sorted.as_slice())
             }
             None => {
-                read = self.eyes.scopes(reader)?;
+                read = self.caller_view.scopes(reader)?;
                 read.as_deref()
             }
         };
         let wanted = SearchTerms { words: &self.query.words, scopes };
         let containers = self.containers(reader, &wanted)?;
         let by_index = match index {
-            Some((view, trim)) if self.query.suits_index() => self.indexed_documents(reader, view, trim)?,
+            Some((view, admission)) if self.query.suits_index() => self.indexed_documents(reader, view, admission)?,
             _ => None,
         };
         let documents = match by_index {
@@ -124,7 +128,7 @@ impl NamePass<'_> {
             if found.more {
                 break;
             }
-            if let Some(item) = self.eyes.show(reader, row)? {
+            if let Some(item) = self.caller_view.show(reader, row)? {
                 add(&mut found, item, limit);
             }
         }
@@ -133,11 +137,11 @@ impl NamePass<'_> {
 
     /// Returns matching root sites of site collections. Their titles count as their names.
     fn roots(&self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
-        let registry = self.eyes.finder.registry.clone();
+        let registry = self.caller_view.finder.registry.clone();
         let mut found = Vec::new();
-        let here = self.eyes.collections(&registry).filter(|row| self.query.matches(&fold(&row.title)));
+        let here = self.caller_view.collections(&registry).filter(|row| self.query.matches(&fold(&row.title)));
         for row in here.take(MAX_CONTAINERS) {
-            match self.eyes.locate(reader, row.id)? {
+            match self.caller_view.locate(reader, row.id)? {
                 Some(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),
                 _ => {}
             }
@@ -151,20 +155,21 @@ impl NamePass<'_> {
         &mut self,
         reader: &mut Reader<'_>,
         view: &View,
-        trim: &mut Trim,
+        admission: &mut CallerAdmission,
     ) -> Result<Option<FoundPart>> {
-        if view.checkpoint().walk.is_some() || trim.tail.is_cut || !trim.tail.containers.is_empty() {
+        if view.checkpoint().walk.is_some() || admission.unindexed.is_cut || !admission.unindexed.containers.is_empty()
+        {
             return Ok(None);
         }
         let mut first: Option<NameHits> = None;
-        let named = trim.with_known_places(reader, |trim| {
+        let named = admission.with_known_places(reader, |admission| {
             let request = NameRequest {
                 parts: &self.query.words,
                 beginning: &self.query.phrase,
                 limit: self.limit + 1,
-                clock: Clock::new(Instant::now() + view.time_limit(LONGEST)),
+                clock: Clock::new(Instant::now() + view.time_limit(NAME_LOOKUP_TIMEOUT)),
             };
-            match (first.take(), view.named(&request, trim)) {
+            match (first.take(), view.named(&request, admission)) {
                 // The first result stays if it is complete and the second is not.
                 (Some(first), Ok(again)) if first.whole && !again.whole => Ok(NameHits { whole: false, ..first }),
                 (_, named) => {
@@ -181,8 +186,8 @@ impl NamePass<'_> {
             }
         };
         let mut hits = named.hits;
-        hits.retain(|hit| !trim.tail.has(hit.node));
-        hits.extend(trim.tail.documents().filter(|(_, changed)| self.query.matches(&changed.folded)).map(
+        hits.retain(|hit| !admission.unindexed.has(hit.node));
+        hits.extend(admission.unindexed.documents().filter(|(_, changed)| self.query.matches(&changed.folded)).map(
             |(node, changed)| NameHit {
                 begins: changed.folded.starts_with(&self.query.phrase),
                 modified: changed.modified,
@@ -199,7 +204,7 @@ impl NamePass<'_> {
             if is_application_file(&row.name) || !self.query.matches(&row.folded) {
                 continue;
             }
-            if let Some(item) = self.eyes.show(reader, &row)? {
+            if let Some(item) = self.caller_view.show(reader, &row)? {
                 add(&mut found, item, self.limit);
             }
         }
@@ -218,7 +223,7 @@ impl NamePass<'_> {
                     if is_application_file(&row.name) {
                         continue;
                     }
-                    if let Some(item) = self.eyes.show(reader, row)? {
+                    if let Some(item) = self.caller_view.show(reader, row)? {
                         add(&mut found, item, self.limit);
                     }
                     if found.more {

@@ -14,7 +14,7 @@ use crate::{Session, Target};
 /// Limit on the passages of a document.
 const MAX_PASSAGES: usize = 20;
 /// Time limit.
-const LONGEST: Duration = Duration::from_millis(150);
+const PASSAGES_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// The passages of a document that match a query.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl Session {
                 Ok(view) => view,
                 Err(error) => return Ok(Err(error)),
             };
-            let clock = Clock::new(Instant::now() + view.time_limit(LONGEST));
+            let clock = Clock::new(Instant::now() + view.time_limit(PASSAGES_TIMEOUT));
             // Its text could not be read yet.
             match view.waits_for_text_of(node, version, &clock) {
                 Ok(false) => {}

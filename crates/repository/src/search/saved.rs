@@ -11,7 +11,7 @@ use search::query::SeenVersions;
 
 use super::find::MAX_FOUND;
 use super::request::{Found, checked_length};
-use super::unseen::{MAX_SEEN, Matching, Selection, Shown};
+use super::unseen::{MAX_SEEN, MatchingDocuments, Selection, Shown};
 use crate::Session;
 use crate::people::text;
 
@@ -20,7 +20,7 @@ pub const MAX_MARKED: usize = MAX_SEEN;
 /// Limit on the saved searches of one user.
 pub const MAX_SAVED_SEARCHES: usize = 100;
 /// Time after which no further searches are counted for one answer.
-const LONGEST_COUNT: Duration = Duration::from_millis(600);
+const COUNT_TIMEOUT: Duration = Duration::from_millis(600);
 const SECONDS_A_DAY: i64 = 24 * 60 * 60;
 
 /// A search that its owner saved.
@@ -68,7 +68,7 @@ pub struct NewDocuments {
 }
 
 impl NewDocuments {
-    fn of(search: SavedSearch, matching: Matching) -> Self {
+    fn of(search: SavedSearch, matching: MatchingDocuments) -> Self {
         let versions = matching.versions.into_iter().map(|(version, _)| version).collect();
         Self { search, found: matching.found, versions }
     }
@@ -253,7 +253,7 @@ impl Session {
     pub async fn count_new_of_saved_searches(&self) -> Result<Vec<SavedSearchCount>> {
         let mut searches = self.saved_searches().await?;
         searches.retain(|search| search.alert != SearchAlert::None);
-        let end = Instant::now() + LONGEST_COUNT;
+        let end = Instant::now() + COUNT_TIMEOUT;
         let mut counts = Vec::with_capacity(searches.len());
         for search in searches {
             if Instant::now() > end {
@@ -266,7 +266,7 @@ impl Session {
                 before: alert_end(search.alert),
                 without_passages: true,
             };
-            let Matching { found, is_complete, .. } = self.matching(&search.query, selection).await?;
+            let MatchingDocuments { found, is_complete, .. } = self.matching(&search.query, selection).await?;
             counts.push(SavedSearchCount { search, new_documents: Some(found.documents), is_complete });
         }
         Ok(counts)

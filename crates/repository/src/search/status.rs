@@ -141,7 +141,7 @@ impl Session {
         Ok(all)
     }
 
-    /// Returns the programs of others that read documents, as this process finds them; none in a process that opens no
+    /// Returns the external programs that read documents, as this process finds them; none in a process that opens no
     /// documents, or cannot start a child process to look for them.
     ///
     /// # Errors

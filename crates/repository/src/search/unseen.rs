@@ -12,18 +12,18 @@ use model::{Id, Result, Timestamp};
 use search::index::HitOrder;
 use search::query::{Expression, Filter, SearchQuery, SeenVersions, Tolerance};
 
-use super::asked::{Asked, AskedWords};
 use super::meanings::Meanings;
 use super::request::{Found, TextSearch, checked_length};
+use super::search_plan::{SearchPlan, TextPlan};
 use crate::{Session, UnavailableDatabases};
 
 /// Limit on the versions that are kept as seen.
 pub(super) const MAX_SEEN: usize = 1_000;
 /// Time after which no further hits are read from their database.
-const LONGEST: Duration = Duration::from_millis(300);
+const HITS_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Documents that fit a query.
-pub(super) struct Matching {
+pub(super) struct MatchingDocuments {
     /// The documents, the newest change first.
     pub(super) found: Found,
     /// Their versions, each with the time of its change.
@@ -64,7 +64,7 @@ impl Shown {
     }
 }
 
-impl Matching {
+impl MatchingDocuments {
     /// Returns what is seen when a search is saved. If not everything could be searched, changes before this moment
     /// count as seen too, because they are not new.
     pub(super) fn seen_at_first(&self) -> SeenRow {
@@ -110,7 +110,7 @@ impl Matching {
 impl Session {
     /// Returns the documents that fit a query by their words and filters, the newest change first. Similar words and
     /// parts of names are not looked for.
-    pub(super) async fn matching(&self, text: &str, selection: Selection) -> Result<Matching> {
+    pub(super) async fn matching(&self, text: &str, selection: Selection) -> Result<MatchingDocuments> {
         checked_length(text)?;
         let columns = self.columns_in(text).await?;
         let mut query = SearchQuery::parse_with(text, Timestamp::now(), &columns.known());
@@ -118,7 +118,7 @@ impl Session {
         let mut found = Found { whole: true, ..Found::default() };
         let Some(expression) = query.expression.take() else {
             found.remarks = query.remarks;
-            return Ok(Matching { found, versions: Vec::new(), is_complete: true, has_condition: false });
+            return Ok(MatchingDocuments { found, versions: Vec::new(), is_complete: true, has_condition: false });
         };
         if !missing.is_empty() {
             found.texts = TextSearch::Unavailable;
@@ -134,22 +134,22 @@ impl Session {
             found.texts = TextSearch::Unavailable;
         }
         found.remarks.clone_from(&query.remarks);
-        let words = AskedWords {
+        let words = TextPlan {
             query,
             meanings,
             order: HitOrder::Newest,
             counts_facets: false,
             without_passages: selection.without_passages,
         };
-        let asked = Asked {
+        let plan = SearchPlan {
             names: None,
             words: Some(Arc::new(words)),
             tolerance: Tolerance::Exact,
             limit: selection.limit,
             database: None,
-            until: Some(Instant::now() + LONGEST),
+            until: Some(Instant::now() + HITS_TIMEOUT),
         };
-        let texts = self.ask_all(&Arc::new(asked), &mut found).await?.texts;
+        let texts = self.ask_all(&Arc::new(plan), &mut found).await?.texts;
         let mut hits = texts.hits;
         found.more = texts.more || hits.len() > selection.limit;
         // Files that programs make for themselves are counted and not shown.
@@ -159,7 +159,7 @@ impl Session {
         found.whole = is_complete;
         let versions = hits.iter().map(|hit| (hit.hit.version, hit.hit.modified)).collect();
         found.items = hits.into_iter().map(|hit| hit.found).collect();
-        Ok(Matching { found, versions, is_complete, has_condition: true })
+        Ok(MatchingDocuments { found, versions, is_complete, has_condition: true })
     }
 }
 
@@ -172,10 +172,10 @@ mod tests {
     use super::*;
 
     /// Returns a result with the versions of these numbers, each changed at the time of its number.
-    fn matching(versions: impl Iterator<Item = i64>, more: bool, is_complete: bool) -> Matching {
+    fn matching(versions: impl Iterator<Item = i64>, more: bool, is_complete: bool) -> MatchingDocuments {
         let versions = versions.map(|n| (Id::new(n), Timestamp::from_micros(n))).collect();
         let found = Found { more, ..Found::default() };
-        Matching { found, versions, is_complete, has_condition: true }
+        MatchingDocuments { found, versions, is_complete, has_condition: true }
     }
 
     fn seen(through: i64, versions: impl IntoIterator<Item = i64>) -> SeenVersions {

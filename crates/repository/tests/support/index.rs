@@ -6,7 +6,7 @@ use database::Reader;
 use database::content::{event, feed};
 use model::Id;
 use repository::Item;
-use search::index::{Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, IndexWriter, SearchIndex};
+use search::index::{Audience, Checkpoint, Entry, FORMAT, Fault, FollowedEvent, IndexWriter, SearchIndex};
 
 use super::{Farm, at};
 
@@ -39,7 +39,7 @@ fn entry(item: &Item) -> Entry {
         version: item.version_id.unwrap(),
         collection: item.collection_id,
         place: item.parent_id,
-        face: Face::All,
+        audience: Audience::All,
         author: item.created_by,
         editor: item.modified_by,
         holder: Id::NONE,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use model::Id;
 
-use super::entry::Face;
+use super::entry::Audience;
 use super::local::Candidate;
 
 /// Decides what the caller may find: one entry at a time for an index in a directory, and as sets for an index on a
@@ -21,8 +21,8 @@ pub trait Admission {
     /// The caller, who created documents and holds working copies.
     fn caller(&self) -> Id;
 
-    /// Returns what the caller may find of the entries in a spot that did not change.
-    fn audience(&self, spot: &Spot) -> Audience;
+    /// Returns what the caller may find of the entries in a place that did not change.
+    fn access(&self, key: &PlaceKey) -> PlaceAccess;
 
     /// Returns the documents that changed since the index was committed, each with the entries that are still valid.
     /// All other entries of these documents are outdated.
@@ -31,9 +31,9 @@ pub trait Admission {
     }
 }
 
-/// Where an entry was indexed. All entries in a spot are judged alike, except for drafts and working copies.
+/// Where an entry was indexed. All entries in a place are judged alike, except for drafts and working copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Spot {
+pub struct PlaceKey {
     /// The site collection.
     pub collection: Id,
     /// The place.
@@ -42,15 +42,15 @@ pub struct Spot {
     pub library: Id,
 }
 
-/// The entries in a spot that a caller may find.
+/// The entries in a place that a caller may find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum PlaceAccess {
     /// Nothing.
     None,
     /// Entries for everyone who may view the documents, and drafts of documents that the caller created.
-    Viewers,
+    View,
     /// Drafts too.
-    Editors,
+    ViewDrafts,
 }
 
 /// A document that changed since the index was committed.
@@ -68,7 +68,7 @@ pub struct ValidEntry {
     /// The version.
     pub version: Id,
     /// Its audience.
-    pub face: Face,
+    pub audience: Audience,
     /// Holder of a working copy; [`Id::NONE`] if there is none.
     pub holder: Id,
     /// Print of the name.

@@ -18,7 +18,7 @@ pub struct Checkpoint {
     pub newest: Option<FollowedEvent>,
     /// Missing sequences below it, from transactions that are still open or were rolled back.
     pub gaps: Vec<Gap>,
-    /// Abilities of the programs of others. Documents that need them were read, or `retry` says which are still to be.
+    /// Abilities of the external programs. Documents that need them were read, or `retry` says which are still to be.
     #[serde(default)]
     pub abilities: Vec<String>,
     /// The document and version before which documents that need a program are read again; `None` once all were.

@@ -6,7 +6,7 @@ use crate::query::value_key;
 
 /// Audience of an entry, among callers who may view the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Face {
+pub enum Audience {
     /// Everyone except the holder of a working copy.
     All,
     /// Only callers who see no drafts of it.
@@ -30,7 +30,7 @@ pub struct Entry {
     /// parent.
     pub place: Id,
     /// Its audience.
-    pub face: Face,
+    pub audience: Audience,
     /// Creator of the document.
     pub author: Id,
     /// Author of the last change.
@@ -126,7 +126,7 @@ pub struct IndexedEntry {
     /// The place.
     pub place: Id,
     /// Number of the audience.
-    face: u64,
+    audience: u64,
     /// Holder of a working copy; [`Id::NONE`] if there is none.
     pub holder: Id,
     /// Print of the name.
@@ -137,8 +137,14 @@ pub struct IndexedEntry {
 
 impl IndexedEntry {
     /// Returns the entry that a document should have.
-    pub fn new(version: Id, place: Id, face: Face, holder: Id, (name_print, properties_print): (u64, u64)) -> Self {
-        Self { version, place, face: face.number(), holder, name_print, properties_print }
+    pub fn new(
+        version: Id,
+        place: Id,
+        audience: Audience,
+        holder: Id,
+        (name_print, properties_print): (u64, u64),
+    ) -> Self {
+        Self { version, place, audience: audience.number(), holder, name_print, properties_print }
     }
 }
 
@@ -178,14 +184,14 @@ impl EntryProperties<'_> {
 impl Entry {
     /// Returns the print of its properties.
     pub(super) fn properties_print(&self) -> u64 {
-        let is_latest = matches!(self.face, Face::All | Face::Draft);
+        let is_latest = matches!(self.audience, Audience::All | Audience::Draft);
         let changed = is_latest.then_some((self.editor, self.modified));
         let (checked_out_by, library, values) = (self.checked_out_by, self.library, self.values.as_slice());
         EntryProperties { checked_out_by, changed, library, values }.print()
     }
 }
 
-impl Face {
+impl Audience {
     pub(super) const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
 
     /// Returns the number by which the index knows it.
@@ -193,9 +199,9 @@ impl Face {
         self as u64
     }
 
-    /// Returns the face with this number; `None` if there is none.
+    /// Returns the audience with this number; `None` if there is none.
     pub(super) fn of(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|face| face.number() == number)
+        Self::ALL.into_iter().find(|audience| audience.number() == number)
     }
 }
 

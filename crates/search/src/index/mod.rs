@@ -1,7 +1,7 @@
 //! The full-text index of one content database: what is indexed, one writer, and views that stay as they are.
 //!
-//! Two providers keep it: `local` in a directory of one server, and `opensearch` on a search server. The other files are
-//! the contract of both.
+//! Two providers keep it: `local` in a directory of one server, and `opensearch` on a search server. The other files
+//! are the contract of both.
 //!
 //! The index is derived data and can be deleted at any time. It stores identifiers of places and people, but no rights;
 //! the caller passes an [`Admission`].
@@ -22,12 +22,12 @@ mod ranking;
 mod top;
 mod word_tokenizers;
 
-pub use admission::{Admission, Audience, ChangedDocument, Spot, ValidEntry};
+pub use admission::{Admission, ChangedDocument, PlaceAccess, PlaceKey, ValidEntry};
 pub use checkpoint::{
     Checkpoint, Comparison, ComparisonCounts, FORMAT, FinishedComparison, FollowedEvent, Gap, WalkCounts,
 };
 pub use clock::Clock;
-pub use entry::{Entry, EntryProperties, Face, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print};
+pub use entry::{Audience, Entry, EntryProperties, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print};
 pub use facets::Facets;
 pub use local::Candidate;
 pub use names::{NameHit, NameHits, NameRequest, SHORTEST_PART};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use model::{Id, Result};
 
 use super::clock::Clock;
-use super::entry::Face;
+use super::entry::Audience;
 use super::kept_text::{KeptText, TextReader};
 use super::provider::{View, ViewKind};
 use super::top::{EntryAddress, Hit};
@@ -52,7 +52,7 @@ pub struct PassageFinder<'a> {
     /// Hits whose kept texts are read from a search server, several at once.
     expected: Vec<Hit>,
     /// Those that were read.
-    read: HashMap<(Id, Face), Vec<u8>>,
+    read: HashMap<(Id, Audience), Vec<u8>>,
 }
 
 impl<'a> PassageFinder<'a> {
@@ -66,7 +66,7 @@ impl<'a> PassageFinder<'a> {
     }
 
     /// Tells which hits will be asked for, in their order, so that several are read at once.
-    pub fn expect(&mut self, hits: &[Hit]) {
+    pub fn prefetch(&mut self, hits: &[Hit]) {
         self.expected = hits.iter().rev().copied().collect();
     }
 
@@ -84,20 +84,20 @@ impl<'a> PassageFinder<'a> {
     pub(super) fn packed(&mut self, (node, version): (Id, Id), address: EntryAddress) -> Result<Vec<u8>> {
         match (&self.view.0, address) {
             (ViewKind::Local(view), EntryAddress::Local(address)) => view.packed(address),
-            (ViewKind::Shared(view), EntryAddress::Shared(face)) => {
-                if let Some(read) = self.read.remove(&(node, face)) {
+            (ViewKind::Shared(view), EntryAddress::Shared(audience)) => {
+                if let Some(read) = self.read.remove(&(node, audience)) {
                     return Ok(read);
                 }
-                let mut wanted = vec![(node, version, face)];
+                let mut wanted = vec![(node, version, audience)];
                 while let Some(hit) = self.expected.pop().filter(|_| wanted.len() < READ_AT_ONCE) {
-                    if let EntryAddress::Shared(face) = hit.address
-                        && !wanted.contains(&(hit.node, hit.version, face))
+                    if let EntryAddress::Shared(audience) = hit.address
+                        && !wanted.contains(&(hit.node, hit.version, audience))
                     {
-                        wanted.push((hit.node, hit.version, face));
+                        wanted.push((hit.node, hit.version, audience));
                     }
                 }
                 self.read = view.kept(&wanted, &self.clock)?;
-                Ok(self.read.remove(&(node, face)).unwrap_or_default())
+                Ok(self.read.remove(&(node, audience)).unwrap_or_default())
             }
             // The address is of another view.
             _ => Ok(Vec::new()),

@@ -14,7 +14,7 @@ use super::clock::Clock;
 use super::entry::{Entry, FaultyDocument, IndexedEntry, WantedFaults};
 use super::local::{LocalIndex, LocalView, LocalWriter};
 use super::names::{NameHits, NameRequest};
-use super::opensearch::{ASKING, SharedGenerations, SharedIndex, SharedView, SharedWriter};
+use super::opensearch::{SEARCH_TIMEOUT, SharedGenerations, SharedIndex, SharedView, SharedWriter};
 use super::top::{TopHits, TopRequest};
 
 /// The index of one content database.
@@ -106,7 +106,7 @@ impl View {
     pub fn time_limit(&self, usual: Duration) -> Duration {
         match &self.0 {
             ViewKind::Local(_) => usual,
-            ViewKind::Shared(_) => usual.max(ASKING),
+            ViewKind::Shared(_) => usual.max(SEARCH_TIMEOUT),
         }
     }
 

@@ -8,7 +8,7 @@ use model::{Id, Timestamp};
 use tantivy::DocAddress;
 
 use super::clock::Clock;
-use super::entry::Face;
+use super::entry::Audience;
 use super::facets::Facets;
 use crate::query::{SearchQuery, Tolerance};
 
@@ -89,8 +89,8 @@ pub struct Hit {
 pub(super) enum EntryAddress {
     /// In a directory.
     Local(DocAddress),
-    /// On a search server, which knows entries by document and face.
-    Shared(Face),
+    /// On a search server, which knows entries by document and audience.
+    Shared(Audience),
 }
 
 impl Hit {

@@ -1,4 +1,4 @@
-//! The programs of others that are installed, and what they can read.
+//! The external programs that are installed, and what they can read.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Programs of others that read documents for the search index, where they are installed: poppler for PDF, LibreOffice
+//! External programs that read documents for the search index, where they are installed: poppler for PDF, LibreOffice
 //! for Word, Excel and PowerPoint of the time before 2007, and tesseract for text in pictures.
 //!
 //! They run in the sandbox ([`crate::sandbox`]) and only if this system can confine them. What they return is read like
@@ -37,7 +37,7 @@ pub use tesseract::is_language;
 const LOOK_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Maximum number of PDF that are read at the same time, however many processors there are.
 const MAX_QUICK: usize = 4;
-/// Reads documents with the programs of others. Cheap to clone.
+/// Reads documents with the external programs. Cheap to clone.
 #[derive(Clone)]
 pub struct Programs(Arc<Inner>);
 
@@ -111,7 +111,7 @@ impl Programs {
     ///
     /// # Errors
     /// Those of [`Sandbox::read_text`]; `Unavailable` if the document needs a program for which only
-    /// [`crate::sandbox::Patience::Long`] is enough.
+    /// [`crate::sandbox::ReadLimit::Long`] is enough.
     pub async fn read(&self, reading: Reading<'_>) -> Result<ReadDocument> {
         match reading.format {
             ReadableFormat::Pdf => self.read_pdf(reading).await,
@@ -125,7 +125,7 @@ impl Programs {
 
     /// Reads a document in a child process of our own.
     async fn read_as(&self, format: ReadableFormat, reading: Reading<'_>) -> Result<ReadDocument> {
-        let read = self.0.sandbox.read_text(reading.patience, reading.room, format, reading.bytes).await?;
+        let read = self.0.sandbox.read_text(reading.limit, reading.room, format, reading.bytes).await?;
         Ok(read.into())
     }
 
@@ -159,7 +159,7 @@ impl Programs {
 
     /// Returns whether a program that a document takes over could neither read other files nor use the network.
     async fn is_confined(&self) -> Result<bool> {
-        let lacks = self.0.sandbox.lacks().await?;
+        let lacks = self.0.sandbox.missing_restrictions().await?;
         Ok(!lacks.contains(&MissingRestriction::Files) && !lacks.contains(&MissingRestriction::Calls))
     }
 }

@@ -6,7 +6,7 @@ use super::reading::{ReadDocument, Reading};
 use super::{Programs, office};
 use crate::extract::unreadable;
 use crate::readers::ReadableFormat;
-use crate::sandbox::{Patience, stops};
+use crate::sandbox::{ReadLimit, stops};
 
 impl Programs {
     pub(super) async fn read_old_office(&self, reading: Reading<'_>) -> Result<ReadDocument> {
@@ -25,10 +25,10 @@ impl Programs {
             let fault = Error::invalid(message).with_code(Code::NeedsSoffice);
             return Ok(ReadDocument { fault: Some(fault), ..ReadDocument::default() });
         };
-        if reading.patience == Patience::Short {
+        if reading.limit == ReadLimit::Short {
             return Err(Error::unavailable("the document waits for LibreOffice"));
         }
-        let Reading { bytes, room, patience, .. } = reading;
+        let Reading { bytes, room, limit, .. } = reading;
         let permit = self.0.slow.acquire().await.map_err(|_| stops())?;
         let convert = || office::convert(&self.0.sandbox, &office.path, &self.0.settings.place, format, bytes);
         let converted = match convert().await {
@@ -38,8 +38,8 @@ impl Programs {
         };
         drop((permit, room));
         let (format, bytes) = converted?;
-        let room = self.0.sandbox.text_room(patience, bytes.len() as u64).await?;
-        Ok(self.0.sandbox.read_text(patience, room, format, &bytes).await?.into())
+        let room = self.0.sandbox.text_room(limit, bytes.len() as u64).await?;
+        Ok(self.0.sandbox.read_text(limit, room, format, &bytes).await?.into())
     }
 }
 

@@ -11,7 +11,7 @@ use super::reading::{ReadDocument, Reading, Recognition};
 use super::recognition::recogniser;
 use super::{Programs, poppler, tesseract};
 use crate::readers::ReadableFormat;
-use crate::sandbox::{Patience, stops};
+use crate::sandbox::{ReadLimit, stops};
 
 /// Limits on the pages of a document in which text is recognised, and on the time for them.
 const MAX_RECOGNISED: usize = 20;
@@ -25,9 +25,9 @@ impl Programs {
         let Some(poppler) = &installed.poppler else { return self.read_pdf_without_poppler(reading).await };
         let (sandbox, bytes) = (&self.0.sandbox, reading.bytes);
         let permit = self.0.quick.acquire().await.map_err(|_| stops())?;
-        let mut pages = match poppler::pages(sandbox, poppler, bytes, reading.patience.time()).await {
+        let mut pages = match poppler::pages(sandbox, poppler, bytes, reading.limit.time()).await {
             Ok(pages) => pages,
-            Err(error) if is_final(&error, reading.patience) => return Err(error),
+            Err(error) if is_final(&error, reading.limit) => return Err(error),
             // What one reader cannot read, the other may.
             Err(_) => {
                 drop(permit);
@@ -96,6 +96,6 @@ impl Programs {
 }
 
 /// Returns whether no other reader is to be asked after this error.
-fn is_final(error: &Error, patience: Patience) -> bool {
-    error.kind() == ErrorKind::Unavailable || patience == Patience::Short && error.code() == Code::TookTooLong
+fn is_final(error: &Error, limit: ReadLimit) -> bool {
+    error.kind() == ErrorKind::Unavailable || limit == ReadLimit::Short && error.code() == Code::TookTooLong
 }

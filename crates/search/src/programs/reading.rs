@@ -3,7 +3,7 @@
 use model::{Error, ErrorKind, Result};
 
 use crate::readers::{DocumentText, ReadableFormat};
-use crate::sandbox::{Patience, TextRoom};
+use crate::sandbox::{ReadLimit, TextRoom};
 
 /// A document to read.
 pub struct Reading<'a> {
@@ -16,7 +16,7 @@ pub struct Reading<'a> {
     /// Room in memory for them.
     pub room: TextRoom,
     /// Time limit.
-    pub patience: Patience,
+    pub limit: ReadLimit,
     /// Recognition of text in pictures.
     pub recognition: Recognition<'a>,
 }

@@ -8,14 +8,14 @@ use model::{Error, Id, Result};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};
 
+use super::child::{self, COMMAND};
 use super::document::Document;
 use super::failure::{cannot_start, reader_failed, stops, too_long};
-use super::inside::{self, COMMAND};
-use super::keeper::{self, ChildCommand, ChildEnd, ChildOutcome, Input};
-use super::lack::MissingRestriction;
+use super::missing_restriction::MissingRestriction;
 use super::permits::{ChildPermit, ChildPermits};
 use super::pool::ReaderPool;
-use super::read_limit::Patience;
+use super::read_limit::ReadLimit;
+use super::supervisor::{self, ChildCommand, ChildEnd, ChildOutcome, Input};
 use crate::extract::{Extract, Format};
 
 /// Path of this program, valid even after an upgrade has replaced its file.
@@ -61,8 +61,8 @@ impl Sandbox {
         let program = program.into();
         let children = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_TEXT_CHILDREN);
         Self(Arc::new(Inner {
-            texts: ReaderPool::new(program.clone(), children, Patience::Short.time()),
-            slow_texts: ReaderPool::new(program.clone(), 1, Patience::Long.time()),
+            texts: ReaderPool::new(program.clone(), children, ReadLimit::Short.time()),
+            slow_texts: ReaderPool::new(program.clone(), 1, ReadLimit::Long.time()),
             program,
             stopping: watch::Sender::new(false),
             reading: ChildPermits::new(READING.0, READING.1),
@@ -106,7 +106,7 @@ impl Sandbox {
         let input = document.into_file()?;
         let order = ChildCommand {
             program: self.0.program.clone(),
-            words: vec![COMMAND.into(), inside::READ.into(), format.as_str().into()],
+            words: vec![COMMAND.into(), child::READ.into(), format.as_str().into()],
             input: Input::File(input),
             answer: MAX_ANSWER,
             time: READING_TIME,
@@ -114,9 +114,9 @@ impl Sandbox {
         };
         let (outcome, _) = self.keep("read", order, permit).await?;
         match outcome.ended {
-            ChildEnd::Well => inside::answer(&outcome.answer)?,
-            ChildEnd::TooLong => Err(too_long(READING_TIME)),
-            ChildEnd::Badly => Err(reader_failed()),
+            ChildEnd::Done => child::answer(&outcome.answer)?,
+            ChildEnd::Killed => Err(too_long(READING_TIME)),
+            ChildEnd::Failed => Err(reader_failed()),
         }
     }
 
@@ -124,17 +124,17 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` if no child can be started. In that case no document can be read.
-    pub async fn lacks(&self) -> Result<Vec<MissingRestriction>> {
+    pub async fn missing_restrictions(&self) -> Result<Vec<MissingRestriction>> {
         let order = ChildCommand {
             program: self.0.program.clone(),
-            words: vec![COMMAND.into(), inside::PROBE.into()],
+            words: vec![COMMAND.into(), child::PROBE.into()],
             input: Input::Life,
             answer: MAX_ANSWER,
             time: READING_TIME,
             share: None,
         };
         let (outcome, ()) = self.keep("probe", order, ()).await?;
-        if outcome.ended != ChildEnd::Well {
+        if outcome.ended != ChildEnd::Done {
             return Err(Error::unavailable("the program that reads documents does not start on this system"));
         }
         Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(MissingRestriction::parse).collect())
@@ -176,7 +176,7 @@ impl Sandbox {
         let (tell, told) = oneshot::channel();
         let keep = move || {
             let begun = Instant::now();
-            let outcome = keeper::supervise(order, &left);
+            let outcome = supervisor::supervise(order, &left);
             let result = match &outcome {
                 Ok(outcome) => outcome.ended.as_str(),
                 Err(_) => "not-started",
@@ -194,7 +194,7 @@ impl Sandbox {
         drop(waits);
         let (outcome, kept) = answer.map_err(|_| stops())?;
         let outcome = outcome.map_err(|error| cannot_start(&error))?;
-        if outcome.ended == ChildEnd::Badly {
+        if outcome.ended == ChildEnd::Failed {
             tracing::info!(task, status = outcome.status, "a child process failed on a document");
         }
         Ok((outcome, kept))

@@ -17,9 +17,9 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::child::{COMMAND, READ_TEXTS};
 use super::failure::{cannot_start, reader_failed, stops, too_long};
-use super::frame::{self, Answer, READY};
-use super::inside::{COMMAND, READ_TEXTS};
+use super::protocol::{self, Answer, READY};
 use crate::readers::{DocumentText, MAX_DOCUMENT_BYTES, ReadableFormat};
 
 /// Time limit for a child to start.
@@ -190,8 +190,8 @@ impl WarmChild {
     ) -> std::result::Result<Answer, Failure> {
         let (input, output) = (&mut self.input, &mut self.output);
         let exchange = async {
-            frame::send_document(input, format, bytes).await?;
-            frame::receive_answer(output).await
+            protocol::send_document(input, format, bytes).await?;
+            protocol::receive_answer(output).await
         };
         match tokio::time::timeout(time, exchange).await {
             Ok(Ok(answer)) => Ok(answer),

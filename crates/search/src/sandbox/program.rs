@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use model::{Error, Result};
 
+use super::child::{self, COMMAND};
 use super::children::Sandbox;
 use super::document::Document;
 use super::failure::{reader_failed, too_long};
-use super::inside::{self, COMMAND};
-use super::keeper::{ChildCommand, ChildEnd, ChildOutcome, Input, Share};
+use super::supervisor::{ChildCommand, ChildEnd, ChildOutcome, Input, Share};
 
 /// Limit on the memory of all processes of a program that runs in a directory.
-const PROGRAM_MEMORY: u64 = 2 << 30;
+const GROUP_MEMORY: u64 = 2 << 30;
 /// Another program, and its limits.
 #[derive(Debug)]
 pub struct Program {
@@ -65,8 +65,8 @@ impl Sandbox {
     /// # Errors
     /// `Unavailable` if it cannot be started, and while the server stops.
     pub async fn run<K: Send + 'static>(&self, program: Program, kept: K) -> Result<(bool, K)> {
-        let share = Share { place: program.place.clone(), disk: program.disk, memory: PROGRAM_MEMORY };
-        let mut words = vec![COMMAND.into(), inside::RUN.into(), program.place.into_os_string()];
+        let share = Share { place: program.place.clone(), disk: program.disk, memory: GROUP_MEMORY };
+        let mut words = vec![COMMAND.into(), child::RUN.into(), program.place.into_os_string()];
         words.extend([number(program.time.as_secs() + 2), number(program.file), program.path.into_os_string()]);
         words.extend(program.arguments);
         let order = ChildCommand {
@@ -78,7 +78,7 @@ impl Sandbox {
             share: Some(share),
         };
         let (outcome, kept) = self.keep("run", order, kept).await?;
-        Ok((outcome.ended != ChildEnd::TooLong, kept))
+        Ok((outcome.ended != ChildEnd::Killed, kept))
     }
 
     /// Gives a document to another program. `kept` is held until the child is gone.
@@ -92,7 +92,7 @@ impl Sandbox {
         kept: K,
     ) -> Result<(PipedOutput, K)> {
         let input = document.into_file()?;
-        let mut words = vec![COMMAND.into(), inside::RUN_PIPED.into(), number(piped.time.as_secs() + 2)];
+        let mut words = vec![COMMAND.into(), child::RUN_PIPED.into(), number(piped.time.as_secs() + 2)];
         words.extend([number(piped.memory), piped.path.into_os_string()]);
         words.extend(piped.arguments);
         let order = ChildCommand {
@@ -107,9 +107,9 @@ impl Sandbox {
         let is_cut = bytes.len() > piped.most;
         bytes.truncate(piped.most);
         let fault = match ended {
-            ChildEnd::TooLong => Some(too_long(piped.time)),
-            ChildEnd::Badly if !is_cut => Some(reader_failed()),
-            ChildEnd::Well | ChildEnd::Badly => None,
+            ChildEnd::Killed => Some(too_long(piped.time)),
+            ChildEnd::Failed if !is_cut => Some(reader_failed()),
+            ChildEnd::Done | ChildEnd::Failed => None,
         };
         Ok((PipedOutput { bytes, is_cut, fault }, kept))
     }

@@ -7,7 +7,7 @@ use model::Result;
 use super::children::Sandbox;
 use super::failure::stops;
 use super::pool::{ReaderPool, TextRoom};
-use super::read_limit::Patience;
+use super::read_limit::ReadLimit;
 use crate::readers::{DocumentText, ReadableFormat};
 
 impl Sandbox {
@@ -15,8 +15,8 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` while the server stops.
-    pub async fn text_room(&self, patience: Patience, bytes: u64) -> Result<TextRoom> {
-        self.pool(patience).room(bytes).await
+    pub async fn text_room(&self, limit: ReadLimit, bytes: u64) -> Result<TextRoom> {
+        self.pool(limit).room(bytes).await
     }
 
     /// Reads the text of a document for the search index, in a child that has read others before. Waits for one.
@@ -25,7 +25,7 @@ impl Sandbox {
     /// Those of [`crate::readers::read`], and those of [`Self::read`].
     pub async fn read_text(
         &self,
-        patience: Patience,
+        limit: ReadLimit,
         room: TextRoom,
         format: ReadableFormat,
         bytes: &[u8],
@@ -34,14 +34,14 @@ impl Sandbox {
         tokio::select! {
             biased;
             _ = stopping.wait_for(|stops| *stops) => Err(stops()),
-            read = self.pool(patience).read(room, format, bytes) => read,
+            read = self.pool(limit).read(room, format, bytes) => read,
         }
     }
 
-    fn pool(&self, patience: Patience) -> &Arc<ReaderPool> {
-        match patience {
-            Patience::Short => &self.0.texts,
-            Patience::Long => &self.0.slow_texts,
+    fn pool(&self, limit: ReadLimit) -> &Arc<ReaderPool> {
+        match limit {
+            ReadLimit::Short => &self.0.texts,
+            ReadLimit::Long => &self.0.slow_texts,
         }
     }
 }

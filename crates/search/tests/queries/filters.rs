@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{ColumnKind, ColumnValue, Id, Timestamp};
-use search::index::{Entry, Face, HitOrder};
+use search::index::{Audience, Entry, HitOrder};
 use search::query::{
     CheckOuts, Expression, Filter, KnownColumns, QueryWord, Reference, SearchQuery, Sought, Tolerance, ValuesFilter,
     Within, WordField,
@@ -143,7 +143,7 @@ fn values_of_columns_are_compared_by_their_kind() {
 #[test]
 fn documents_are_found_by_language_and_state() {
     let mut draft = entry(3, "c.txt", "");
-    (draft.face, draft.checked_out_by) = (Face::Draft, Id::new(9));
+    (draft.audience, draft.checked_out_by) = (Audience::Draft, Id::new(9));
     let first = entry(1, "a.txt", GERMAN);
     let changed = Changed(vec![valid(&first), valid(&draft)]);
     let shelf = Shelf::of([first, entry(2, "b.txt", &ENGLISH.repeat(2)), draft]);

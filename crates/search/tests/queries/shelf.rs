@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use model::Id;
 use search::index::{
-    Admission, Audience, Candidate, ChangedDocument, Checkpoint, Clock, Entry, FORMAT, HitOrder, IndexWriter,
-    SearchIndex, Spot, TopHits, TopRequest,
+    Admission, Candidate, ChangedDocument, Checkpoint, Clock, Entry, FORMAT, HitOrder, IndexWriter, PlaceAccess,
+    PlaceKey, SearchIndex, TopHits, TopRequest,
 };
 use search::query::{SearchQuery, Tolerance};
 
@@ -35,8 +35,8 @@ impl Admission for Changed {
         Id::new(1)
     }
 
-    fn audience(&self, _: &Spot) -> Audience {
-        Audience::Editors
+    fn access(&self, _: &PlaceKey) -> PlaceAccess {
+        PlaceAccess::ViewDrafts
     }
 
     fn changed(&self) -> Vec<ChangedDocument> {
@@ -53,8 +53,8 @@ impl Admission for InPlace {
         Id::new(1)
     }
 
-    fn audience(&self, spot: &Spot) -> Audience {
-        if self.0.is_none_or(|place| spot.place == Id::new(place)) { Audience::Editors } else { Audience::None }
+    fn access(&self, key: &PlaceKey) -> PlaceAccess {
+        if self.0.is_none_or(|place| key.place == Id::new(place)) { PlaceAccess::ViewDrafts } else { PlaceAccess::None }
     }
 }
 
@@ -105,7 +105,9 @@ impl Shelf {
     }
 }
 
-pub const GERMAN: &str = "Der Vertrag über die Lieferung von Rohren wurde von beiden Seiten unterschrieben und wird in der \
+pub const GERMAN: &str = "\
+    Der Vertrag über die Lieferung von Rohren wurde von beiden Seiten unterschrieben und wird in der \
     kommenden Woche an die Kunden verschickt, die noch keine Unterlagen haben. Eine Verlängerung ist möglich.";
-pub const ENGLISH: &str = "The committee was asked to consider the applications that had been sent in, and it decided to \
+pub const ENGLISH: &str = "\
+    The committee was asked to consider the applications that had been sent in, and it decided to \
     answer all of them within the following week, although several members were travelling at the time.";

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use model::{Id, Timestamp};
 use search::index::{
-    ChangedDocument, Entry, Face, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
+    Audience, ChangedDocument, Entry, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
 };
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -58,7 +58,7 @@ impl Home {
 pub fn valid(entry: &Entry) -> ChangedDocument {
     let valid = ValidEntry {
         version: entry.version,
-        face: entry.face,
+        audience: entry.audience,
         holder: entry.holder,
         name_print: name_print(&entry.name),
         collection: entry.collection,
@@ -79,7 +79,7 @@ pub fn entry(node: i64, name: &str, text: &str) -> Entry {
         version: Id::new(node * 10),
         collection: Id::new(1),
         place: Id::new(2),
-        face: Face::All,
+        audience: Audience::All,
         author: Id::new(7),
         editor: Id::new(8),
         holder: Id::NONE,

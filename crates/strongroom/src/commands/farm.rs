@@ -71,7 +71,7 @@ pub fn keep_recycled(repository: &Repository, settings: &Settings) {
     repository.keep_recycled(settings.recycle_days.unwrap_or(RECYCLE_DAYS));
 }
 
-/// Returns the programs of others that read documents for the search index. `office` is the location of LibreOffice.
+/// Returns the external programs that read documents for the search index. `office` is the location of LibreOffice.
 pub fn programs(repository: &Repository, sandbox: Sandbox, office: Option<PathBuf>) -> Programs {
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     Programs::new(sandbox, ProgramSettings { search_path, office, place: repository.programs_scratch() })

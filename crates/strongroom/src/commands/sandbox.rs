@@ -17,6 +17,6 @@ impl Arguments {
     /// Runs the child. Must be called while the process is single-threaded: the restrictions apply to the calling
     /// thread and to threads that it starts later, but not to other existing threads.
     pub fn run(&self) -> ExitCode {
-        search::sandbox::inside::main(&self.words)
+        search::sandbox::child::main(&self.words)
     }
 }

@@ -172,7 +172,7 @@ fn trust(settings: &Settings, behind_tls_proxy: bool) -> Result<Trust> {
 
 /// Logs once which sandbox restrictions this system lacks for the child processes that open documents.
 async fn log_sandbox_gaps(sandbox: Sandbox) {
-    match sandbox.lacks().await {
+    match sandbox.missing_restrictions().await {
         Ok(lacks) if lacks.is_empty() => {}
         Ok(lacks) => {
             let lacks: Vec<&str> = lacks.into_iter().map(MissingRestriction::as_str).collect();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use database::Engine;
 use model::Id;
 use reqwest::Method;
-use search::index::{Checkpoint, Entry, Face, IndexWriter, SearchIndex};
+use search::index::{Audience, Checkpoint, Entry, IndexWriter, SearchIndex};
 use serde_json::Value;
 
 use crate::support::{Client, Farm};
@@ -43,7 +43,7 @@ fn stale(node: i64) -> Entry {
         version: Id::new(1),
         collection: Id::new(1),
         place: Id::new(1),
-        face: Face::All,
+        audience: Audience::All,
         author: Id::new(1),
         editor: Id::new(1),
         holder: Id::NONE,

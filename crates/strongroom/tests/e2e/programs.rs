@@ -1,4 +1,4 @@
-//! Programs of others read documents for the search index: where they are installed, and only what they may.
+//! External programs read documents for the search index: where they are installed, and only what they may.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};

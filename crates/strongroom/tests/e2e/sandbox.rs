@@ -10,7 +10,7 @@ use model::Id;
 use rustix::process::Signal;
 use search::extract::{Content, Format};
 use search::readers::{DocumentText, ReadableFormat};
-use search::sandbox::{Document, MissingRestriction, Patience, PipedOutput, PipedProgram, Program, Sandbox};
+use search::sandbox::{Document, MissingRestriction, PipedOutput, PipedProgram, Program, ReadLimit, Sandbox};
 
 use crate::support::processes;
 
@@ -43,7 +43,7 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
     let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
     let refused = sandbox.read(permit, Format::Docx, Document::new().unwrap()).await.unwrap_err();
     assert_eq!(refused.code(), "not_readable");
-    let lacks = sandbox.lacks().await.unwrap();
+    let lacks = sandbox.missing_restrictions().await.unwrap();
     assert!(!lacks.contains(&MissingRestriction::Files), "{lacks:?}");
     assert!(!lacks.contains(&MissingRestriction::Calls), "{lacks:?}");
     let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
@@ -52,8 +52,8 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
 }
 
 async fn read_text(sandbox: &Sandbox, format: ReadableFormat, text: &str) -> model::Result<DocumentText> {
-    let room = sandbox.text_room(Patience::Short, text.len() as u64).await?;
-    sandbox.read_text(Patience::Short, room, format, text.as_bytes()).await
+    let room = sandbox.text_room(ReadLimit::Short, text.len() as u64).await?;
+    sandbox.read_text(ReadLimit::Short, room, format, text.as_bytes()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use tantivy::{DocId, SegmentReader};
 
 use super::place_numbers::PlaceNumbers;
 use super::schema;
-use crate::index::entry::{Face, Fault, IndexedEntry};
+use crate::index::entry::{Audience, Fault, IndexedEntry};
 use crate::query::Position;
 
 /// An entry that fits a query and may be admitted. Its fields are read when they are asked for.
@@ -41,14 +41,14 @@ impl Candidate<'_> {
         self.columns.packed_place(self.doc).0
     }
 
-    /// Returns whether the face is [`Face::All`] and nobody holds a working copy.
+    /// Returns whether the audience is [`Audience::All`] and nobody holds a working copy.
     pub fn is_plain(&self) -> bool {
         self.columns.packed_place(self.doc).1
     }
 
-    /// See [`crate::index::entry::Entry::face`]; `None` for an entry that nobody may find.
-    pub fn face(&self) -> Option<Face> {
-        self.columns.face(self.doc)
+    /// See [`crate::index::entry::Entry::audience`]; `None` for an entry that nobody may find.
+    pub fn audience(&self) -> Option<Audience> {
+        self.columns.audience(self.doc)
     }
 
     /// See [`crate::index::entry::Entry::author`].
@@ -78,7 +78,7 @@ pub(super) struct Columns {
     version: Column<i64>,
     collection: Column<i64>,
     place: Column<i64>,
-    face: Column<u64>,
+    audience: Column<u64>,
     author: Column<i64>,
     editor: Column<i64>,
     holder: Column<i64>,
@@ -99,11 +99,12 @@ pub(super) struct Columns {
     /// The number of each entry's place, with [`PLAIN`] for plain entries. One array, because both are looked up for
     /// every entry that fits a query.
     packed_places: Vec<u32>,
-    /// Entries whose texts are still to be read, also those that are replaced.
+    /// Entries whose texts are still to be read, including replaced ones.
     waiting: Vec<DocId>,
 }
 
-/// The bit of a packed place that tells that an entry is plain: its face is [`Face::All`], and it has no holder.
+/// The bit of a packed place that tells that an entry is plain: its audience is [`Audience::All`], and it has no
+/// holder.
 const PLAIN: u32 = 1 << 31;
 
 impl Columns {
@@ -114,7 +115,7 @@ impl Columns {
             version: columns.i64(schema::VERSION)?,
             collection: columns.i64(schema::COLLECTION)?,
             place: columns.i64(schema::PLACE)?,
-            face: columns.u64(schema::FACE)?,
+            audience: columns.u64(schema::AUDIENCE)?,
             author: columns.i64(schema::AUTHOR)?,
             editor: columns.i64(schema::EDITOR)?,
             holder: columns.i64(schema::HOLDER)?,
@@ -137,7 +138,7 @@ impl Columns {
         let places = (0..segment.max_doc()).map(|doc| (all.collection(doc), all.place(doc)));
         let mut packed = numbers.of(places);
         for (doc, place) in (0..).zip(&mut packed) {
-            let is_plain = all.face.first(doc) == Some(Face::All.number()) && id(&all.holder, doc).is_none();
+            let is_plain = all.audience.first(doc) == Some(Audience::All.number()) && id(&all.holder, doc).is_none();
             *place = *place & !PLAIN | if is_plain { PLAIN } else { 0 };
         }
         all.packed_places = packed;
@@ -199,8 +200,8 @@ impl Columns {
         id(&self.holder, doc)
     }
 
-    pub(super) fn face(&self, doc: DocId) -> Option<Face> {
-        Face::of(self.face.first(doc)?)
+    pub(super) fn audience(&self, doc: DocId) -> Option<Audience> {
+        Audience::of(self.audience.first(doc)?)
     }
 
     pub(super) fn is_checked_out(&self, doc: DocId) -> bool {
@@ -224,13 +225,13 @@ impl Columns {
 
     /// Returns what must agree with the database.
     pub(super) fn indexed(&self, doc: DocId) -> IndexedEntry {
-        // No face has the other number.
-        let face = self.face(doc).unwrap_or(Face::All);
+        // No audience has the other number.
+        let audience = self.audience(doc).unwrap_or(Audience::All);
         let prints = (self.name_print(doc), self.properties_print.first(doc).unwrap_or_default());
-        IndexedEntry::new(self.version(doc), self.place(doc), face, self.holder(doc), prints)
+        IndexedEntry::new(self.version(doc), self.place(doc), audience, self.holder(doc), prints)
     }
 
-    /// Returns the entries whose texts are still to be read, also those that are replaced.
+    /// Returns the entries whose texts are still to be read, including replaced ones.
     pub(super) fn waiting(&self) -> &[DocId] {
         &self.waiting
     }

@@ -11,7 +11,7 @@ use tantivy::{DocId, SegmentReader, TantivyError};
 
 use super::columns::Columns;
 use crate::index::clock::Clock;
-use crate::index::entry::Face;
+use crate::index::entry::Audience;
 use crate::query::{Filter, Status, ValueCondition};
 
 /// Translates filters, for one search.
@@ -85,7 +85,7 @@ fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
         Filter::Documents(documents) => Box::new(move |doc| documents.contains(&columns.node(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
         Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
-        Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),
+        Filter::Status(Status::Draft) => Box::new(move |doc| columns.audience(doc) == Some(Audience::Draft)),
         Filter::CheckedOut(now) => {
             Box::new(move |doc| now.0(columns.node(doc)).unwrap_or_else(|| columns.is_checked_out(doc)))
         }

@@ -29,7 +29,7 @@ use crate::query::{
     Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, ValueCondition, ValuesFilter, WordField,
 };
 
-/// Translates queries into those of the library, for one search.
+/// Translates queries into those of tantivy, for one search.
 pub(super) struct Matching<'a> {
     fields: Fields,
     filters: Filters,
@@ -104,7 +104,7 @@ impl<'a> Matching<'a> {
     fn most(&self, parts: &[Expression]) -> Box<dyn Query> {
         let (words, others): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(Expression::may_be_missing);
         let required = self.tolerance.required_words(words.len());
-        // The library merges all entries with any of the words until one has enough of them.
+        // Tantivy merges all entries with any of the words until one has enough of them.
         let word =
             |word| -> Box<dyn Query> { Box::new(UntilTime::new(self.expression(word, true), self.clock.clone())) };
         let words = words.iter().map(word).collect();

@@ -1,4 +1,4 @@
-//! Words that follow each other. The phrases of the library compare hidden entries too, do not end when time is up, and
+//! Words that follow each other. The phrases of tantivy compare hidden entries too, do not end when time is up, and
 //! take memory without bound if words repeat and others may lie between them.
 
 use std::sync::Arc;

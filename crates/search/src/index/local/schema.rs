@@ -9,7 +9,7 @@ pub(super) const NODE: &str = "node";
 pub(super) const VERSION: &str = "version";
 pub(super) const COLLECTION: &str = "collection";
 pub(super) const PLACE: &str = "place";
-pub(super) const FACE: &str = "face";
+pub(super) const AUDIENCE: &str = "face";
 pub(super) const AUTHOR: &str = "author";
 pub(super) const EDITOR: &str = "editor";
 pub(super) const HOLDER: &str = "holder";
@@ -41,7 +41,7 @@ pub(super) struct Fields {
     pub version: Field,
     pub collection: Field,
     pub place: Field,
-    pub face: Field,
+    pub audience: Field,
     pub author: Field,
     pub editor: Field,
     pub holder: Field,
@@ -101,7 +101,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         version: builder.add_i64_field(VERSION, FAST),
         collection: builder.add_i64_field(COLLECTION, FAST),
         place: builder.add_i64_field(PLACE, FAST),
-        face: builder.add_u64_field(FACE, FAST),
+        audience: builder.add_u64_field(AUDIENCE, FAST),
         author: builder.add_i64_field(AUTHOR, FAST),
         editor: builder.add_i64_field(EDITOR, FAST),
         holder: builder.add_i64_field(HOLDER, FAST),

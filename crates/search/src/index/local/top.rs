@@ -57,7 +57,7 @@ impl LocalView {
             if clock.is_over_now() {
                 break;
             }
-            // Entries are not skipped by the bounds of blocks, which the library computes with the mean length of all
+            // Entries are not skipped by the bounds of blocks, which tantivy computes with the mean length of all
             // entries, hidden ones included.
             let mut scorer = weight.scorer(segment, 1.0)?;
             while scorer.doc() != TERMINATED && !clock.is_over() {

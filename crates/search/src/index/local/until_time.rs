@@ -1,4 +1,4 @@
-//! A query that ends when time is up. Combined queries of the library look at many entries before they return one, so
+//! A query that ends when time is up. Combined queries of tantivy look at many entries before they return one, so
 //! that a check between results is not enough.
 
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};

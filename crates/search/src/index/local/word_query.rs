@@ -209,7 +209,7 @@ pub(super) struct Similar {
 
 impl Similar {
     /// # Errors
-    /// Those of the library.
+    /// Those of tantivy.
     pub(super) fn new(word: &str, allowed: u8, clock: Clock) -> Result<Self> {
         // The automaton does not depend on the field.
         let term = Term::from_field_text(Field::from_field_id(0), word);

@@ -19,7 +19,7 @@ use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
 use crate::query::value_key;
 
-/// Memory for entries that are not written yet, in bytes. With the least that the library accepts, 15 MB, there are
+/// Memory for entries that are not written yet, in bytes. With the least that tantivy accepts, 15 MB, there are
 /// more segments, and merging them takes a fifth more processor time in a full crawl.
 const MEMORY: usize = 40_000_000;
 
@@ -65,7 +65,7 @@ impl LocalWriter {
             document.add_i64(fields.version, entry.version.get());
             document.add_i64(fields.collection, entry.collection.get());
             document.add_i64(fields.place, entry.place.get());
-            document.add_u64(fields.face, entry.face.number());
+            document.add_u64(fields.audience, entry.audience.number());
             document.add_i64(fields.author, entry.author.get());
             document.add_i64(fields.editor, entry.editor.get());
             document.add_i64(fields.holder, entry.holder.get());

@@ -4,8 +4,8 @@ use model::{ColumnValue, Id, Result, fold};
 use serde_json::{Value, json};
 
 use super::tokens::{self, Tokens};
-use crate::index::admission::Spot;
-use crate::index::entry::{Entry, Face, name_print};
+use crate::index::admission::PlaceKey;
+use crate::index::entry::{Audience, Entry, name_print};
 use crate::index::facets::year_of;
 use crate::index::kept_text::TextPacker;
 use crate::language::extension_of;
@@ -28,11 +28,11 @@ impl Documents {
         Ok(Self { tokens: Tokens::default(), texts: TextPacker::new()? })
     }
 
-    /// Returns the fields of an entry in the spot with a number.
+    /// Returns the fields of an entry in the place with a number.
     ///
     /// # Errors
     /// `Unavailable` if there is no memory for it.
-    pub(super) fn of(&mut self, entry: &Entry, spot: u32) -> Result<Value> {
+    pub(super) fn of(&mut self, entry: &Entry, key: u32) -> Result<Value> {
         let mut stem = entry.name.as_str();
         let extension = extension_of(&entry.name);
         if extension.is_some() {
@@ -53,7 +53,7 @@ impl Documents {
             texts.iter().map(|text| self.tokens.ends(text)).filter(|ends| !ends.is_empty()).collect();
         let print = name_print(&entry.name);
         let id = |id: Id| (!id.is_none()).then_some(id.get());
-        let library = spot_of(entry).library;
+        let library = place_key_of(entry).library;
         let mut fields = json!({
             "text": words,
             "name": self.tokens.words(&entry.name),
@@ -66,8 +66,8 @@ impl Documents {
             "version": entry.version.get(),
             "collection": entry.collection.get(),
             "place": entry.place.get(),
-            "spot": spot,
-            "face": entry.face.number(),
+            "spot": key,
+            "face": entry.audience.number(),
             "author": entry.author.get(),
             "editor": entry.editor.get(),
             "created": entry.created.micros(),
@@ -80,7 +80,7 @@ impl Documents {
             "title_words": Words::of(&entry.title).count(),
             "value_columns": columns,
             "value_keys": keys,
-            "state": state(entry.version, entry.face, entry.holder, print, library),
+            "state": state(entry.version, entry.audience, entry.holder, print, library),
             "body": STANDARD.encode(self.texts.pack(&entry.text)?),
         });
         let optional = [
@@ -101,20 +101,20 @@ impl Documents {
     }
 }
 
-/// Returns the spot of an entry.
-pub(super) fn spot_of(entry: &Entry) -> Spot {
+/// Returns the place of an entry.
+pub(super) fn place_key_of(entry: &Entry) -> PlaceKey {
     let library = if entry.values.is_empty() { Id::NONE } else { entry.library };
-    Spot { collection: entry.collection, place: entry.place, library }
+    PlaceKey { collection: entry.collection, place: entry.place, library }
 }
 
 /// Returns the identifier of the document for an entry.
-pub(super) fn identifier(node: Id, face: Face) -> String {
-    format!("{}-{}", node.get(), face.number())
+pub(super) fn identifier(node: Id, audience: Audience) -> String {
+    format!("{}-{}", node.get(), audience.number())
 }
 
 /// Returns a text by which entries are known that are still valid.
-pub(super) fn state(version: Id, face: Face, holder: Id, name_print: u64, library: Id) -> String {
-    format!("{:x}-{}-{:x}-{name_print:x}-{:x}", version.get(), face.number(), holder.get(), library.get())
+pub(super) fn state(version: Id, audience: Audience, holder: Id, name_print: u64, library: Id) -> String {
+    format!("{:x}-{}-{:x}-{name_print:x}-{:x}", version.get(), audience.number(), holder.get(), library.get())
 }
 
 /// Returns a column with the key of a value, ordered as the keys are.

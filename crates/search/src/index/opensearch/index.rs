@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 use model::Result;
 
-use super::server::{PATIENT, SearchServer};
-use super::spots::Spots;
+use super::place_table::PlaceTable;
+use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use super::stored_checkpoint::StoredCheckpoint;
 use super::view::SharedView;
 
 /// Time for which a checkpoint is used without asking for a newer one. Changes behind it are judged by their rows.
-const FRESH: Duration = Duration::from_millis(100);
+const MAX_VIEW_AGE: Duration = Duration::from_millis(100);
 /// Limit on the time of a search, and of asking for a newer checkpoint.
-pub(crate) const ASKING: Duration = Duration::from_secs(1);
+pub(crate) const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for which searches fail at once after the server did not answer.
-const DOUBT: Duration = Duration::from_secs(2);
+const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
 /// An index on the search server.
 pub(crate) struct SharedIndex {
@@ -40,7 +40,7 @@ impl SharedIndex {
     /// `Unavailable` if the server does not answer; `Corrupt` if there is no such index, or it is damaged or of another
     /// version.
     pub(crate) fn open(server: &SearchServer, place: &str) -> Result<Self> {
-        let view = Arc::new(read(server, place, None, PATIENT)?);
+        let view = Arc::new(read(server, place, None, BACKGROUND_TIMEOUT)?);
         let state = Mutex::new(State { view, read: Instant::now(), failed: None });
         Ok(Self { server: server.clone(), place: place.to_owned(), state })
     }
@@ -63,14 +63,14 @@ impl SharedIndex {
         // Searches that come at the same time wait for one answer.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, error)) = &state.failed
-            && at.elapsed() < DOUBT
+            && at.elapsed() < FAILURE_PAUSE
         {
             return Err(model::Error::new(error.kind(), error.message().to_owned()));
         }
-        if state.read.elapsed() < FRESH {
+        if state.read.elapsed() < MAX_VIEW_AGE {
             return Ok(state.view.clone());
         }
-        self.read_into(&mut state, ASKING)
+        self.read_into(&mut state, SEARCH_TIMEOUT)
     }
 
     /// Returns a view with all that was committed before. Blocks.
@@ -78,7 +78,7 @@ impl SharedIndex {
     /// # Errors
     /// Those of [`Self::open`].
     pub(crate) fn newest_now(&self) -> Result<Arc<SharedView>> {
-        self.read_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), PATIENT)
+        self.read_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), BACKGROUND_TIMEOUT)
     }
 
     fn read_into(&self, state: &mut State, limit: Duration) -> Result<Arc<SharedView>> {
@@ -97,13 +97,13 @@ impl SharedIndex {
     }
 }
 
-/// Reads the checkpoint of an index, and the spots that were added since `before`.
+/// Reads the checkpoint of an index, and the places that were added since `before`.
 fn read(server: &SearchServer, place: &str, before: Option<&SharedView>, limit: Duration) -> Result<SharedView> {
     let (name, stored) = StoredCheckpoint::read(server, place, limit)?;
     let same = before.filter(|before| before.name() == name);
-    let spots = same.map_or_else(|| Arc::new(Spots::default()), |before| before.spots().clone());
-    if spots.len() < stored.spots {
-        spots.read(server, &name, stored.spots, limit)?;
+    let places = same.map_or_else(|| Arc::new(PlaceTable::default()), |before| before.places().clone());
+    if places.len() < stored.places {
+        places.read(server, &name, stored.places, limit)?;
     }
-    Ok(SharedView::new(server.clone(), name, stored.checkpoint, spots, stored.spots))
+    Ok(SharedView::new(server.clone(), name, stored.checkpoint, places, stored.places))
 }

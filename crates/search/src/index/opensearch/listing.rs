@@ -8,21 +8,21 @@ use base64::engine::general_purpose::STANDARD;
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
+use super::admission_filter::AdmissionFilter;
 use super::answer::{buckets, field};
 use super::document::identifier;
-use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::admission::Admission;
 use crate::index::clock::Clock;
-use crate::index::entry::{Face, Fault, FaultyDocument, IndexedEntry, WantedFaults};
+use crate::index::entry::{Audience, Fault, FaultyDocument, IndexedEntry, WantedFaults};
 
 /// Entries that are read at once; the server returns no more.
 const BATCH: usize = 10_000;
 /// Limit on the columns of one library that are looked at.
 const MAX_COLUMNS: usize = 10_000;
 
-/// Texts in their stored form, by document and face.
-pub(crate) type KeptTexts = HashMap<(Id, Face), Vec<u8>>;
+/// Texts in their stored form, by document and audience.
+pub(crate) type KeptTexts = HashMap<(Id, Audience), Vec<u8>>;
 
 impl SharedView {
     /// See [`crate::index::View::entries_between`].
@@ -33,11 +33,11 @@ impl SharedView {
         self.each(range, &fields, |hit| {
             let id = |name: &str| field(hit, name).map(Id::new);
             let entry = || {
-                let face = Face::of(field(hit, "face")?.cast_unsigned())?;
+                let audience = Audience::of(field(hit, "face")?.cast_unsigned())?;
                 let print = |name: &str| field(hit, name).map(i64::cast_unsigned);
                 let prints = (print("name_print")?, print("properties_print")?);
                 let holder = id("holder").unwrap_or(Id::NONE);
-                Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, face, holder, prints)))
+                Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, audience, holder, prints)))
             };
             if let Some((node, entry)) = entry() {
                 found.entry(node).or_default().push(entry);
@@ -111,7 +111,7 @@ impl SharedView {
 
     /// See [`crate::index::View::has_waiting`].
     pub(crate) fn has_waiting(&self, admission: &dyn Admission, clock: &Clock) -> Result<bool> {
-        self.waits(vec![Trimmed::of(self, admission).filter], clock)
+        self.waits(vec![AdmissionFilter::of(self, admission).filter], clock)
     }
 
     /// See [`crate::index::View::waits_for_text_of`].
@@ -135,27 +135,27 @@ impl SharedView {
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub(crate) fn kept(&self, entries: &[(Id, Id, Face)], clock: &Clock) -> Result<KeptTexts> {
-        let ids: Vec<String> = entries.iter().map(|(node, _, face)| identifier(*node, *face)).collect();
+    pub(crate) fn kept(&self, entries: &[(Id, Id, Audience)], clock: &Clock) -> Result<KeptTexts> {
+        let ids: Vec<String> = entries.iter().map(|(node, _, audience)| identifier(*node, *audience)).collect();
         let limit = clock.left();
         if ids.is_empty() || limit.is_zero() {
             return Ok(KeptTexts::new());
         }
-        let kept = |((node, version, face), found): (&(Id, Id, Face), Value)| {
+        let kept = |((node, version, audience), found): (&(Id, Id, Audience), Value)| {
             let is_same = found["version"].as_i64() == Some(version.get());
             let body = STANDARD.decode(found["body"].as_str().filter(|_| is_same)?);
             let damaged = |error| Error::corrupt("a text in the search index is damaged").with_source(error);
-            Some(body.map(|body| ((*node, *face), body)).map_err(damaged))
+            Some(body.map(|body| ((*node, *audience), body)).map_err(damaged))
         };
         entries.iter().zip(self.contents(&ids, limit)?).filter_map(kept).collect()
     }
 
-    /// Returns the face of the entry for a version of a document. Blocks.
-    pub(crate) fn entry_of(&self, node: Id, version: Id) -> Result<Option<Face>> {
+    /// Returns the audience of the entry for a version of a document. Blocks.
+    pub(crate) fn entry_of(&self, node: Id, version: Id) -> Result<Option<Audience>> {
         let mut found = None;
         self.each(json!({"term": {"node": node.get()}}), &["node", "version", "face"], |hit| {
             if field(hit, "version") == Some(version.get()) {
-                found = field(hit, "face").and_then(|face| Face::of(face.cast_unsigned()));
+                found = field(hit, "face").and_then(|audience| Audience::of(audience.cast_unsigned()));
             }
         })?;
         Ok(found)

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use model::Id;
 use serde_json::{Value, json};
 
+use super::admission_filter::AdmissionFilter;
 use super::document::value_text;
 use super::tokens::{ANALYZER, has_digits, in_column, marked, plain, with_mark};
-use super::trimmed::Trimmed;
 use super::view::SharedView;
-use crate::index::entry::Face;
+use crate::index::entry::Audience;
 use crate::index::ranking::{
     NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, idf_of, phrase_forms, ranking_words, tolerant_words_of,
 };
@@ -26,7 +26,7 @@ const MAX_PART: usize = 300;
 /// Translates queries, for one search.
 pub(super) struct SharedMatching<'a> {
     view: &'a SharedView,
-    trimmed: &'a Trimmed,
+    admitted: &'a AdmissionFilter,
     stems: &'a Stems,
     /// Numbers of admitted entries by words.
     counts: &'a HashMap<String, u64>,
@@ -38,14 +38,14 @@ pub(super) struct SharedMatching<'a> {
 impl<'a> SharedMatching<'a> {
     pub(super) fn new(
         view: &'a SharedView,
-        trimmed: &'a Trimmed,
+        admitted: &'a AdmissionFilter,
         stems: &'a Stems,
         counts: &'a HashMap<String, u64>,
         query: &SearchQuery,
         tolerance: Tolerance,
     ) -> Self {
         let tolerant_words = BTreeSet::new();
-        let mut matching = Self { view, trimmed, stems, counts, tolerance, tolerant_words };
+        let mut matching = Self { view, admitted, stems, counts, tolerance, tolerant_words };
         if tolerance.allows_similar() {
             matching.tolerant_words = tolerant_words_of(query, |word| matching.idf(word));
         }
@@ -65,7 +65,7 @@ impl<'a> SharedMatching<'a> {
                 optional.push(json!({"dis_max": {"queries": self.exact_word(word, field), "boost": weight}}));
             }
         }
-        Some(json!({"bool": {"must": [required], "should": optional, "filter": [self.trimmed.filter]}}))
+        Some(json!({"bool": {"must": [required], "should": optional, "filter": [self.admitted.filter]}}))
     }
 
     /// Returns the inverse document frequency of a word, by its most frequent form.
@@ -220,15 +220,15 @@ impl<'a> SharedMatching<'a> {
                 let documents: Vec<i64> = documents.iter().map(|document| document.get()).collect();
                 json!({"terms": {"node": documents}})
             }
-            Filter::Within(within) => self.trimmed.at(self.view, |position| within.0(position)),
+            Filter::Within(within) => self.admitted.at(self.view, |position| within.0(position)),
             Filter::Language(language) => json!({"term": {"language": language.number()}}),
-            Filter::Status(Status::Draft) => json!({"term": {"face": Face::Draft.number()}}),
+            Filter::Status(Status::Draft) => json!({"term": {"face": Audience::Draft.number()}}),
             Filter::CheckedOut(now) => {
-                let changed = self.trimmed.changed.iter().map(|document| document.node);
+                let changed = self.admitted.changed.iter().map(|document| document.node);
                 let out: Vec<i64> = changed.filter(|node| now.0(*node) == Some(true)).map(Id::get).collect();
                 any_of(vec![
                     json!({"bool": {"filter": [{"exists": {"field": "checked_out_by"}}],
-                        "must_not": self.trimmed.is_changed()}}),
+                        "must_not": self.admitted.is_changed()}}),
                     json!({"terms": {"node": out}}),
                 ])
             }
@@ -250,7 +250,7 @@ impl<'a> SharedMatching<'a> {
                 json!({"terms": {"value_keys": keys}})
             }
         });
-        let is_current = self.trimmed.at(self.view, |position| filter.is_current.0(position));
+        let is_current = self.admitted.at(self.view, |position| filter.is_current.0(position));
         json!({"bool": {"filter": [any_of(found.collect()), is_current]}})
     }
 

@@ -3,8 +3,8 @@
 //! The server knows no rights. What a caller may find is sent with each question, and every weight too, because its own
 //! statistics include hidden entries.
 
+mod admission_filter;
 mod answer;
-mod asking;
 mod bitmap;
 mod document;
 mod generations;
@@ -13,16 +13,16 @@ mod index;
 mod listing;
 mod mapping;
 mod matching;
+mod place_table;
+mod search;
 mod server;
-mod spots;
 mod stored_checkpoint;
 mod tokens;
-mod trimmed;
 mod view;
 mod writer;
 
 pub use generations::SharedGenerations;
-pub(super) use index::{ASKING, SharedIndex};
+pub(super) use index::{SEARCH_TIMEOUT, SharedIndex};
 pub use server::SearchServer;
 pub(super) use view::SharedView;
 pub(super) use writer::SharedWriter;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::http::{Answer, Body, Http};
 
 /// Limit on the time of requests for which nobody waits.
-pub(super) const PATIENT: Duration = Duration::from_secs(60);
+pub(super) const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An OpenSearch server that holds the search indexes of a farm. Clones share its connections.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use model::{Error, Result};
 use serde_json::{Value, json};
 
 use super::mapping::SCHEMA;
-use super::server::{PATIENT, SearchServer};
+use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use crate::index::checkpoint::{Checkpoint, FORMAT, other_version};
 
 /// The checkpoint of an index.
@@ -15,8 +15,8 @@ pub(super) struct StoredCheckpoint {
     pub(super) checkpoint: Checkpoint,
     /// Number of the writer. Each has a greater one than those before.
     pub(super) epoch: i64,
-    /// Number of spots that entries may name.
-    pub(super) spots: usize,
+    /// Number of places that entries may name.
+    pub(super) places: usize,
     /// What the server knows the document by, so that it is replaced only while it is the same.
     pub(super) place: Option<(i64, i64)>,
 }
@@ -39,7 +39,7 @@ pub(super) fn taken_over(name: &str) -> Error {
 impl StoredCheckpoint {
     /// Returns the checkpoint of an empty index.
     pub(super) fn first() -> Self {
-        Self { checkpoint: Checkpoint::of_empty_index(), epoch: 0, spots: 0, place: None }
+        Self { checkpoint: Checkpoint::of_empty_index(), epoch: 0, places: 0, place: None }
     }
 
     /// Reads the checkpoint of an index or alias. Returns the name of the index, too. Blocks.
@@ -61,7 +61,7 @@ impl StoredCheckpoint {
         let stored = Self {
             checkpoint,
             epoch: source["epoch"].as_i64().ok_or_else(other_version)?,
-            spots: source["spots"].as_u64().ok_or_else(other_version)? as usize,
+            places: source["spots"].as_u64().ok_or_else(other_version)? as usize,
             place: found["_seq_no"].as_i64().zip(found["_primary_term"].as_i64()),
         };
         Ok((name.to_owned(), stored))
@@ -75,7 +75,7 @@ impl StoredCheckpoint {
             None => "op_type=create".to_owned(),
         };
         let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&place));
-        let Some(answer) = server.put_unless_changed(&path, self.fields()?, PATIENT)? else {
+        let Some(answer) = server.put_unless_changed(&path, self.fields()?, BACKGROUND_TIMEOUT)? else {
             return Err(taken_over(name));
         };
         let place = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());
@@ -88,6 +88,6 @@ impl StoredCheckpoint {
     pub(super) fn fields(&self) -> Result<Value> {
         let text = serde_json::to_string(&self.checkpoint)
             .map_err(|error| Error::corrupt("a checkpoint cannot be written").with_source(error))?;
-        Ok(json!({"checkpoint": text, "epoch": self.epoch, "spots": self.spots, "schema": SCHEMA}))
+        Ok(json!({"checkpoint": text, "epoch": self.epoch, "spots": self.places, "schema": SCHEMA}))
     }
 }

@@ -1,4 +1,4 @@
-//! A view of an index on the search server: its checkpoint, and the spots that its entries name.
+//! A view of an index on the search server: its checkpoint, and the places that its entries name.
 //!
 //! The server shows entries that were written after the checkpoint, too. Their documents are among those that changed
 //! since, which are judged by their rows.
@@ -11,22 +11,22 @@ use model::{Error, Result};
 use serde_json::{Value, json};
 
 use super::answer::Answered;
-use super::server::{PATIENT, SearchServer};
-use super::spots::Spots;
-use crate::index::admission::Spot;
+use super::place_table::PlaceTable;
+use super::server::{BACKGROUND_TIMEOUT, SearchServer};
+use crate::index::admission::PlaceKey;
 use crate::index::checkpoint::Checkpoint;
 use crate::index::clock::Clock;
 
 /// Limit on the time by which an answer may be later than the search should end.
-const TRANSFER: Duration = Duration::from_millis(500);
+const TRANSFER_GRACE: Duration = Duration::from_millis(500);
 
 /// A view of an index on the search server.
 pub(crate) struct SharedView {
     server: SearchServer,
     name: String,
     checkpoint: Checkpoint,
-    spots: Arc<Spots>,
-    /// Number of spots that were known when the checkpoint was read.
+    places: Arc<PlaceTable>,
+    /// Number of places that were known when the checkpoint was read.
     count: usize,
 }
 
@@ -35,10 +35,10 @@ impl SharedView {
         server: SearchServer,
         name: String,
         checkpoint: Checkpoint,
-        spots: Arc<Spots>,
+        places: Arc<PlaceTable>,
         count: usize,
     ) -> Self {
-        Self { server, name, checkpoint, spots, count }
+        Self { server, name, checkpoint, places, count }
     }
 
     pub(crate) fn checkpoint(&self) -> &Checkpoint {
@@ -50,24 +50,24 @@ impl SharedView {
         &self.name
     }
 
-    pub(super) fn spots(&self) -> &Arc<Spots> {
-        &self.spots
+    pub(super) fn places(&self) -> &Arc<PlaceTable> {
+        &self.places
     }
 
-    /// Calls `take` with each spot and its number.
-    pub(super) fn each_spot(&self, take: impl FnMut(u32, &Spot)) {
-        self.spots.each(self.count, take);
+    /// Calls `take` with each place and its number.
+    pub(super) fn each_place(&self, take: impl FnMut(u32, &PlaceKey)) {
+        self.places.each(self.count, take);
     }
 
     /// Returns the number of entries. Blocks.
     pub(crate) fn len(&self) -> Result<u64> {
         let asked = json!({"query": {"exists": {"field": "spot"}}});
-        Ok(self.ask("_count", asked, PATIENT)?["count"].as_u64().unwrap_or_default())
+        Ok(self.ask("_count", asked, BACKGROUND_TIMEOUT)?["count"].as_u64().unwrap_or_default())
     }
 
     /// Asks for hits without a time limit. Blocks.
     pub(super) fn list(&self, body: Value) -> Result<Answered> {
-        let answer = self.ask("_search", body, PATIENT)?;
+        let answer = self.ask("_search", body, BACKGROUND_TIMEOUT)?;
         match Answered::of(answer)? {
             Answered { whole: false, .. } => Err(Error::unavailable("the search server did not search everything")),
             answered => Ok(answered),
@@ -84,7 +84,7 @@ impl SharedView {
             return Ok(Answered { hits: Vec::new(), total: 0, counts: Value::Null, whole: false });
         }
         body["timeout"] = format!("{}ms", left.as_millis().max(1)).into();
-        Answered::of(self.ask("_search", body, left + TRANSFER)?)
+        Answered::of(self.ask("_search", body, left + TRANSFER_GRACE)?)
     }
 
     /// Returns stored contents of documents of the server, in the order of the identifiers; null for those that are

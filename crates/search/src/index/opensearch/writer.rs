@@ -12,14 +12,14 @@ use hyper::Method;
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
-use super::document::{Documents, identifier, spot_of};
+use super::document::{Documents, identifier, place_key_of};
 use super::index::SharedIndex;
-use super::server::{PATIENT, SearchServer};
-use super::spots;
+use super::place_table;
+use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use super::stored_checkpoint::{StoredCheckpoint, taken_over, write_alias};
-use crate::index::admission::Spot;
+use crate::index::admission::PlaceKey;
 use crate::index::checkpoint::Checkpoint;
-use crate::index::entry::{Entry, Face};
+use crate::index::entry::{Audience, Entry};
 
 /// Bytes that are sent at once, unless one entry is longer.
 const BATCH: usize = 4 << 20;
@@ -38,9 +38,9 @@ pub(crate) struct SharedWriter {
     name: String,
     stored: StoredCheckpoint,
     documents: Documents,
-    numbers: HashMap<Spot, u32>,
-    /// Spots without a document yet.
-    new_spots: Vec<Spot>,
+    numbers: HashMap<PlaceKey, u32>,
+    /// Places without a document yet.
+    new_places: Vec<PlaceKey>,
     lines: Vec<u8>,
 }
 
@@ -53,18 +53,18 @@ impl SharedWriter {
     pub(crate) fn open(index: Arc<SharedIndex>) -> Result<Self> {
         let (server, view) = (index.server().clone(), index.newest()?);
         let name = view.name().to_owned();
-        let mut stored = StoredCheckpoint::read(&server, &name, PATIENT)?.1;
+        let mut stored = StoredCheckpoint::read(&server, &name, BACKGROUND_TIMEOUT)?.1;
         stored.epoch += 1;
         stored.write(&server, &name)?;
         refresh(&server, &name)?;
-        let spots = view.spots();
-        spots.read(&server, &name, 0, PATIENT)?;
+        let places = view.places();
+        places.read(&server, &name, 0, BACKGROUND_TIMEOUT)?;
         let mut numbers = HashMap::new();
-        spots.each(usize::MAX, |number, spot| {
-            numbers.insert(*spot, number);
+        places.each(usize::MAX, |number, key| {
+            numbers.insert(*key, number);
         });
-        let (documents, new_spots, lines) = (Documents::new()?, Vec::new(), Vec::new());
-        Ok(Self { index, server, name, stored, documents, numbers, new_spots, lines })
+        let (documents, new_places, lines) = (Documents::new()?, Vec::new(), Vec::new());
+        Ok(Self { index, server, name, stored, documents, numbers, new_places, lines })
     }
 
     /// Replaces all entries of a document. Blocks while it sends.
@@ -72,13 +72,13 @@ impl SharedWriter {
     /// # Errors
     /// `Unavailable` or `Corrupt` if the index cannot be written. Discard the writer after an error.
     pub(crate) fn replace(&mut self, node: Id, entries: &[Entry]) -> Result<()> {
-        for face in Face::ALL {
-            let (id, epoch) = (identifier(node, face), self.stored.epoch);
+        for audience in Audience::ALL {
+            let (id, epoch) = (identifier(node, audience), self.stored.epoch);
             let about = |kind: &str| json!({kind: {"_id": id, "version": epoch, "version_type": "external_gte"}});
-            match entries.iter().find(|entry| entry.face == face) {
+            match entries.iter().find(|entry| entry.audience == audience) {
                 Some(entry) => {
-                    let spot = self.number(spot_of(entry));
-                    let fields = self.documents.of(entry, spot)?;
+                    let key = self.number(place_key_of(entry));
+                    let fields = self.documents.of(entry, key)?;
                     self.add(&[about("index"), fields]);
                 }
                 None => self.add(&[about("delete")]),
@@ -96,7 +96,7 @@ impl SharedWriter {
         self.send()?;
         refresh(&self.server, &self.name)?;
         self.stored.checkpoint = checkpoint.clone();
-        self.stored.spots = self.numbers.len();
+        self.stored.places = self.numbers.len();
         self.stored.write(&self.server, &self.name)?;
         self.index.newest_now().map(drop)
     }
@@ -108,17 +108,17 @@ impl SharedWriter {
         }
     }
 
-    /// Returns the number of a spot, the next one for a new spot.
-    fn number(&mut self, spot: Spot) -> u32 {
+    /// Returns the number of a place, the next one for a new place.
+    fn number(&mut self, key: PlaceKey) -> u32 {
         let next = self.numbers.len() as u32;
-        *self.numbers.entry(spot).or_insert_with(|| {
-            self.new_spots.push(spot);
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.new_places.push(key);
             next
         })
     }
 
     fn send(&mut self) -> Result<()> {
-        self.send_spots()?;
+        self.send_places()?;
         if self.lines.is_empty() {
             return Ok(());
         }
@@ -145,18 +145,18 @@ impl SharedWriter {
         Ok(())
     }
 
-    /// Creates the documents of new spots. They must be there before entries that use their numbers, and no other
-    /// writer may have given these to other spots.
-    fn send_spots(&mut self) -> Result<()> {
-        if self.new_spots.is_empty() {
+    /// Creates the documents of new places. They must be there before entries that use their numbers, and no other
+    /// writer may have given these to other places.
+    fn send_places(&mut self) -> Result<()> {
+        if self.new_places.is_empty() {
             return Ok(());
         }
-        let (first, mut lines) = (self.numbers.len() - self.new_spots.len(), Vec::new());
-        for (number, spot) in (first..).zip(&self.new_spots) {
-            let (id, fields) = spots::document(number, spot);
+        let (first, mut lines) = (self.numbers.len() - self.new_places.len(), Vec::new());
+        for (number, key) in (first..).zip(&self.new_places) {
+            let (id, fields) = place_table::document(number, key);
             lines.extend(format!("{}\n{fields}\n", json!({"create": {"_id": id}})).into_bytes());
         }
-        self.new_spots.clear();
+        self.new_places.clear();
         for item in self.bulk(lines)? {
             match item["status"].as_u64() {
                 Some(201) => {}
@@ -173,7 +173,7 @@ impl SharedWriter {
             (format!("/{}/_bulk?require_alias=true", write_alias(&self.name)), bytes::Bytes::from(lines));
         let mut pauses = PAUSES.iter();
         loop {
-            let mut answer = self.server.send_lines(&path, lines.clone(), PATIENT)?;
+            let mut answer = self.server.send_lines(&path, lines.clone(), BACKGROUND_TIMEOUT)?;
             let items = answer["items"].as_array_mut().map(std::mem::take);
             let items = items.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?;
             // Each item has one member, named after what was asked for.
@@ -189,7 +189,7 @@ impl SharedWriter {
             let Some(pause) = pauses.next() else {
                 return Err(Error::unavailable("the search server is too busy to store entries: check its load"));
             };
-            // sleep: the server asks its clients to send less. Spots that were created meanwhile count as taken over.
+            // sleep: the server asks its clients to send less. Places that were created meanwhile count as taken over.
             std::thread::sleep(*pause);
         }
     }
@@ -198,7 +198,7 @@ impl SharedWriter {
 /// Makes what was written visible.
 fn refresh(server: &SearchServer, name: &str) -> Result<()> {
     let gone = || Error::corrupt(format!("the search index {name} is gone; the server rebuilds it"));
-    let answer = server.ask(Method::POST, &format!("/{name}/_refresh"), None, PATIENT)?.ok_or_else(gone)?;
+    let answer = server.ask(Method::POST, &format!("/{name}/_refresh"), None, BACKGROUND_TIMEOUT)?.ok_or_else(gone)?;
     if answer["_shards"]["failed"].as_u64() == Some(0) && answer["_shards"]["successful"].as_u64() > Some(0) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
 
 use super::effect::{IndexEffect, adds_below, changes_values, index_effect};
-use super::faces::{IndexedFace, indexed_faces};
+use super::indexed_versions::{IndexedVersion, indexed_versions};
 
 /// Limit on the events that are read for one search.
 const MAX_EVENTS: usize = 2_000;
@@ -30,9 +30,9 @@ pub(super) enum Standing {
 
 /// The documents that changed since a commit of the index.
 #[derive(Default)]
-pub(super) struct Tail {
+pub(super) struct UnindexedChanges {
     /// By identifier; `None` for those that are gone.
-    documents: FxHashMap<Id, Option<TailDocument>>,
+    documents: FxHashMap<Id, Option<UnindexedDocument>>,
     /// Documents whose values in columns changed.
     other_values: HashSet<Id>,
     /// True if there are more changes than were read.
@@ -42,7 +42,7 @@ pub(super) struct Tail {
 }
 
 /// A document as it is now.
-pub(super) struct TailDocument {
+pub(super) struct UnindexedDocument {
     pub(super) collection: Id,
     pub(super) place: Id,
     /// Its creator.
@@ -54,10 +54,10 @@ pub(super) struct TailDocument {
     pub(super) modified: Timestamp,
     is_checked_out: bool,
     /// The versions that callers see.
-    pub(super) faces: Vec<IndexedFace>,
+    pub(super) versions: Vec<IndexedVersion>,
 }
 
-impl Tail {
+impl UnindexedChanges {
     /// Reads the changes after a checkpoint.
     pub(super) fn after(reader: &mut Reader<'_>, checkpoint: &Checkpoint) -> Result<Self> {
         let mut events = feed::after(reader, checkpoint.sequence, MAX_EVENTS + 1)?;
@@ -82,15 +82,16 @@ impl Tail {
         }
         let changed: Vec<Id> = changed.into_iter().collect();
         let (rows, own) = (feed::reachable(reader, &changed)?, feed::own_scopes(reader, &changed)?);
-        let mut documents: FxHashMap<Id, Option<TailDocument>> = changed.into_iter().map(|id| (id, None)).collect();
+        let mut documents: FxHashMap<Id, Option<UnindexedDocument>> =
+            changed.into_iter().map(|id| (id, None)).collect();
         for row in rows {
-            let document = TailDocument {
+            let document = UnindexedDocument {
                 collection: row.collection_id,
                 author: row.created_by,
                 place: if own.contains(&row.id) { row.id } else { row.parent_id },
                 name_print: name_print(&row.name),
                 is_checked_out: row.holder_id.is_some(),
-                faces: indexed_faces(&row),
+                versions: indexed_versions(&row),
                 folded: row.folded,
                 modified: row.modified_at,
             };
@@ -109,11 +110,12 @@ impl Tail {
         }
         let Some(changed) = self.documents.get(&entry.node()) else { return Standing::Unchanged };
         let Some(changed) = changed else { return Standing::Outdated };
-        let is_current = |face: &IndexedFace| {
-            (face.version, Some(face.face), face.holder) == (entry.version(), entry.face(), entry.holder())
+        let is_current = |indexed: &IndexedVersion| {
+            (indexed.version, Some(indexed.audience), indexed.holder)
+                == (entry.version(), entry.audience(), entry.holder())
         };
         // A new name is not in the index yet. The search for names compares it.
-        let is_current = entry.name_print() == changed.name_print && changed.faces.iter().any(is_current);
+        let is_current = entry.name_print() == changed.name_print && changed.versions.iter().any(is_current);
         if is_current { Standing::In(changed.place) } else { Standing::Outdated }
     }
 
@@ -133,12 +135,12 @@ impl Tail {
     }
 
     /// Iterates over the documents that changed and still exist.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (Id, &TailDocument)> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = (Id, &UnindexedDocument)> {
         self.documents.iter().filter_map(|(id, changed)| Some((*id, changed.as_ref()?)))
     }
 
     /// Iterates over the documents that changed; `None` for those that are gone.
-    pub(super) fn all_documents(&self) -> impl Iterator<Item = (Id, Option<&TailDocument>)> {
+    pub(super) fn all_documents(&self) -> impl Iterator<Item = (Id, Option<&UnindexedDocument>)> {
         self.documents.iter().map(|(id, changed)| (*id, changed.as_ref()))
     }
 

@@ -11,9 +11,9 @@ use super::meanings::Meanings;
 use super::name_query::NameQuery;
 
 /// A search.
-pub(super) struct Asked {
+pub(super) struct SearchPlan {
     pub(super) names: Option<NameQuery>,
-    pub(super) words: Option<Arc<AskedWords>>,
+    pub(super) words: Option<Arc<TextPlan>>,
     /// How exactly documents must fulfil the words.
     pub(super) tolerance: Tolerance,
     /// Limit on the items.
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 }
 
 /// Words and filters that are looked up in the indexes.
-pub(super) struct AskedWords {
+pub(super) struct TextPlan {
     pub(super) query: SearchQuery,
     pub(super) meanings: Meanings,
     pub(super) order: HitOrder,

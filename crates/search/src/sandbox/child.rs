@@ -19,9 +19,9 @@ use crate::extract::{Extract, Format, MAX_BYTES, extract};
 use crate::readers;
 
 use super::failure::refused;
-use super::frame::{self, READY};
-use super::lack::MissingRestriction;
-use super::rules;
+use super::missing_restriction::MissingRestriction;
+use super::protocol::{self, READY};
+use super::restrictions;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
@@ -52,7 +52,7 @@ const FILES: u64 = 512;
 const PROCESSES: u64 = 4_096;
 
 /// Memory limit of each process of a program that runs in a directory.
-const PROGRAM_MEMORY: u64 = 2 << 30;
+const PROCESS_MEMORY: u64 = 2 << 30;
 /// Search path of other programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -119,7 +119,7 @@ fn read(format: &str) -> io::Result<()> {
     limit(Resource::Nproc, 0)?;
     // One more than are open already, because setting up the rules needs a descriptor.
     limit(Resource::Nofile, 4)?;
-    rules::for_reading();
+    restrictions::for_reading();
     let mut document = Vec::new();
     io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
     let answer = match extract(format, &document) {
@@ -142,20 +142,20 @@ fn read_texts() -> io::Result<()> {
     let mut memory = Memory::open()?;
     // One more than are open already, because setting up the rules needs a descriptor.
     limit(Resource::Nofile, 5)?;
-    rules::for_reading();
+    restrictions::for_reading();
     // The server notices the end of a child that panics. Nobody reads the message.
     std::panic::set_hook(Box::new(|_| {}));
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     output.write_all(&[READY])?;
     output.flush()?;
     let mut count = 0;
-    while let Some((format, document)) = frame::receive_document(&mut input)? {
+    while let Some((format, document)) = protocol::receive_document(&mut input)? {
         let read = readers::read(format, &document);
         drop(document);
         count += 1;
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
         let is_last = count >= TEXTS_MANY || used >= TEXTS_OLD || memory.resident()? >= TEXTS_LARGE;
-        frame::send_answer(&mut output, &read, is_last)?;
+        protocol::send_answer(&mut output, &read, is_last)?;
         if is_last {
             break;
         }
@@ -186,7 +186,7 @@ impl Memory {
 }
 
 fn probe() -> io::Result<()> {
-    let lacks: Vec<&str> = rules::for_reading().into_iter().map(MissingRestriction::as_str).collect();
+    let lacks: Vec<&str> = restrictions::for_reading().into_iter().map(MissingRestriction::as_str).collect();
     io::stdout().write_all(lacks.join(" ").as_bytes())
 }
 
@@ -194,12 +194,12 @@ fn probe() -> io::Result<()> {
 /// server ends.
 fn run(place: &Path, (seconds, file): (u64, u64), program: &Path, arguments: &[&OsString]) -> io::Result<()> {
     stand_alone()?;
-    limit(Resource::Data, PROGRAM_MEMORY)?;
+    limit(Resource::Data, PROCESS_MEMORY)?;
     limit(Resource::Cpu, seconds)?;
     limit(Resource::Fsize, file)?;
     limit(Resource::Nofile, FILES)?;
     limit(Resource::Nproc, PROCESSES)?;
-    rules::for_a_program(place, program);
+    restrictions::for_a_program(place, program);
     std::thread::spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = kill_current_process_group(Signal::KILL);
@@ -224,7 +224,7 @@ fn become_piped((seconds, memory): (u64, u64), program: &Path, arguments: &[&OsS
     limit(Resource::Cpu, seconds)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nofile, FILES)?;
-    rules::for_a_piped_program(program);
+    restrictions::for_a_piped_program(program);
     let mut command = Command::new(program);
     // Threads are refused, so a program must not try to have some.
     command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("OMP_THREAD_LIMIT", "1");

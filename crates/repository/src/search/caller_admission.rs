@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Reader;
 use model::{Id, Principal, Result, Right};
-use search::index::{Admission, Audience, Candidate, ChangedDocument, Face, Spot, ValidEntry};
+use search::index::{Admission, Audience, Candidate, ChangedDocument, PlaceAccess, PlaceKey, ValidEntry};
 
 use super::places::{Places, UnknownPlace};
-use super::tail::{Standing, Tail, TailDocument};
+use super::unindexed::{Standing, UnindexedChanges, UnindexedDocument};
 use super::visible_scopes::{VisibleScopes, sees_drafts};
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
-pub(super) struct Trim {
+pub(super) struct CallerAdmission {
     pub(super) places: Arc<Places>,
-    pub(super) tail: Arc<Tail>,
+    pub(super) unindexed: Arc<UnindexedChanges>,
     pub(super) principal: Arc<Principal>,
     /// Scopes in which the caller may view documents, and those in which the caller also sees drafts; `None` for all.
     pub(super) scopes: Option<Arc<VisibleScopes>>,
@@ -47,7 +47,7 @@ impl UnknownPlaces {
     }
 }
 
-impl Trim {
+impl CallerAdmission {
     /// Looks something up, and does so again if that named places which were created meanwhile.
     ///
     /// # Errors
@@ -68,9 +68,9 @@ impl Trim {
     }
 }
 
-/// Admits what a [`Trim`] admits, if the indexed values of the document are in columns of the library that it is in
-/// now. Values in those of another library are hidden.
-pub(super) struct WithValues<'a>(pub(super) &'a Trim);
+/// Admits what a [`CallerAdmission`] admits, if the indexed values of the document are in columns of the library that
+/// it is in now. Values in those of another library are hidden.
+pub(super) struct WithValues<'a>(pub(super) &'a CallerAdmission);
 
 impl Admission for WithValues<'_> {
     fn admit(&self, entry: &Candidate<'_>) -> bool {
@@ -89,10 +89,10 @@ impl Admission for WithValues<'_> {
         self.0.caller()
     }
 
-    fn audience(&self, spot: &Spot) -> Audience {
-        let Spot { collection, place, library } = *spot;
+    fn access(&self, key: &PlaceKey) -> PlaceAccess {
+        let PlaceKey { collection, place, library } = *key;
         let is_there = || self.0.places.upward(collection, place).any(|above| above == library);
-        if library.is_none() || is_there() { self.0.audience(spot) } else { Audience::None }
+        if library.is_none() || is_there() { self.0.access(key) } else { PlaceAccess::None }
     }
 
     fn changed(&self) -> Vec<ChangedDocument> {
@@ -114,14 +114,14 @@ enum Decision {
     Drafts,
 }
 
-impl Trim {
+impl CallerAdmission {
     pub(super) fn new(
         places: Arc<Places>,
-        tail: Arc<Tail>,
+        unindexed: Arc<UnindexedChanges>,
         principal: Arc<Principal>,
         scopes: Option<Arc<VisibleScopes>>,
     ) -> Self {
-        Self { places, tail, principal, scopes, unknown: UnknownPlaces::default(), decisions: RefCell::default() }
+        Self { places, unindexed, principal, scopes, unknown: UnknownPlaces::default(), decisions: RefCell::default() }
     }
 
     /// Returns the decision for a place, which is kept for the next entry with the same number.
@@ -164,17 +164,17 @@ impl Trim {
     }
 }
 
-impl Trim {
+impl CallerAdmission {
     /// Returns whether the caller may find an entry in a place of this decision.
-    fn shows(&self, decision: Decision, face: Option<Face>, author: Id, holder: Id) -> bool {
+    fn shows(&self, decision: Decision, audience: Option<Audience>, author: Id, holder: Id) -> bool {
         let caller = self.principal.id;
         let sees_drafts = || decision == Decision::Drafts || author == caller;
         decision != Decision::Hidden
-            && match face {
-                Some(Face::All) => holder != caller,
-                Some(Face::Published) => holder != caller && !sees_drafts(),
-                Some(Face::Draft) => holder != caller && sees_drafts(),
-                Some(Face::WorkingCopy) => holder == caller,
+            && match audience {
+                Some(Audience::All) => holder != caller,
+                Some(Audience::Published) => holder != caller && !sees_drafts(),
+                Some(Audience::Draft) => holder != caller && sees_drafts(),
+                Some(Audience::WorkingCopy) => holder == caller,
                 None => false,
             }
     }
@@ -182,30 +182,30 @@ impl Trim {
     /// Returns the documents that changed. `libraries` returns those whose values may have been indexed for a document
     /// in a place.
     fn changed_with(&self, libraries: impl Fn(Id, Id) -> HashSet<Id>) -> Vec<ChangedDocument> {
-        let entries = |document: &TailDocument| {
+        let entries = |document: &UnindexedDocument| {
             let (collection, place) = (document.collection, document.place);
             let decision = self.decide(collection, place);
             let (libraries, name_print) = (libraries(collection, place), document.name_print);
-            let valid = document.faces.iter().map(|face| ValidEntry {
-                version: face.version,
-                face: face.face,
-                holder: face.holder,
+            let valid = document.versions.iter().map(|indexed| ValidEntry {
+                version: indexed.version,
+                audience: indexed.audience,
+                holder: indexed.holder,
                 name_print,
                 collection,
                 place,
-                is_admitted: self.shows(decision, Some(face.face), document.author, face.holder),
+                is_admitted: self.shows(decision, Some(indexed.audience), document.author, indexed.holder),
                 libraries: libraries.clone(),
             });
             valid.collect()
         };
-        let changed = self.tail.all_documents();
+        let changed = self.unindexed.all_documents();
         changed.map(|(node, now)| ChangedDocument { node, entries: now.map(entries).unwrap_or_default() }).collect()
     }
 }
 
-impl Admission for Trim {
+impl Admission for CallerAdmission {
     fn admit(&self, entry: &Candidate<'_>) -> bool {
-        let decision = match self.tail.standing(entry) {
+        let decision = match self.unindexed.standing(entry) {
             Standing::Unchanged => self.decision(entry),
             Standing::In(place) => self.decide(entry.collection(), place),
             Standing::Outdated => return false,
@@ -213,11 +213,11 @@ impl Admission for Trim {
         if decision == Decision::Hidden || entry.is_plain() {
             return decision != Decision::Hidden;
         }
-        self.shows(decision, entry.face(), entry.author(), entry.holder())
+        self.shows(decision, entry.audience(), entry.author(), entry.holder())
     }
 
     fn place(&self, entry: &Candidate<'_>) -> Id {
-        match self.tail.standing(entry) {
+        match self.unindexed.standing(entry) {
             Standing::In(place) => place,
             Standing::Unchanged | Standing::Outdated => entry.place(),
         }
@@ -227,16 +227,16 @@ impl Admission for Trim {
         self.principal.id
     }
 
-    fn audience(&self, spot: &Spot) -> Audience {
-        match self.decide(spot.collection, spot.place) {
-            Decision::Drafts => Audience::Editors,
-            Decision::View => Audience::Viewers,
-            Decision::Hidden | Decision::Open => Audience::None,
+    fn access(&self, key: &PlaceKey) -> PlaceAccess {
+        match self.decide(key.collection, key.place) {
+            Decision::Drafts => PlaceAccess::ViewDrafts,
+            Decision::View => PlaceAccess::View,
+            Decision::Hidden | Decision::Open => PlaceAccess::None,
         }
     }
 
     /// Names of documents that changed are compared with their rows.
     fn changed(&self) -> Vec<ChangedDocument> {
-        self.tail.all_documents().map(|(node, _)| ChangedDocument { node, entries: Vec::new() }).collect()
+        self.unindexed.all_documents().map(|(node, _)| ChangedDocument { node, entries: Vec::new() }).collect()
     }
 }

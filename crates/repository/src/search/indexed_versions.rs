@@ -3,13 +3,13 @@
 
 use database::content::node::NodeRow;
 use model::Id;
-use search::index::Face;
+use search::index::Audience;
 
 /// A version of a document that some callers see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexedFace {
+pub struct IndexedVersion {
     /// Its audience.
-    pub face: Face,
+    pub audience: Audience,
     /// The version.
     pub version: Id,
     /// Holder of a working copy, who sees no other version; [`Id::NONE`] if there is no working copy.
@@ -17,15 +17,16 @@ pub struct IndexedFace {
 }
 
 /// Returns the versions of a document that callers see.
-pub fn indexed_faces(document: &NodeRow) -> Vec<IndexedFace> {
+pub fn indexed_versions(document: &NodeRow) -> Vec<IndexedVersion> {
     let working = document.holder_id.zip(document.working_id);
     let holder = working.map_or(Id::NONE, |(holder, _)| holder);
-    let of = |face: Face, version: Option<Id>| version.map(|version| IndexedFace { face, version, holder });
-    let faces = if document.published_id == document.version_id {
-        [of(Face::All, document.version_id), None]
+    let of =
+        |audience: Audience, version: Option<Id>| version.map(|version| IndexedVersion { audience, version, holder });
+    let indexed = if document.published_id == document.version_id {
+        [of(Audience::All, document.version_id), None]
     } else {
-        [of(Face::Published, document.published_id), of(Face::Draft, document.version_id)]
+        [of(Audience::Published, document.published_id), of(Audience::Draft, document.version_id)]
     };
-    let working = of(Face::WorkingCopy, working.map(|(_, version)| version));
-    faces.into_iter().chain([working]).flatten().collect()
+    let working = of(Audience::WorkingCopy, working.map(|(_, version)| version));
+    indexed.into_iter().chain([working]).flatten().collect()
 }

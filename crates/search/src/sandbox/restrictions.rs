@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-use super::lack::MissingRestriction;
+use super::missing_restriction::MissingRestriction;
 
 /// Newest Landlock version known here. Older systems support fewer rules.
 const LANDLOCK_ABI: ABI = ABI::V9;

@@ -56,20 +56,20 @@ pub enum Input {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChildEnd {
     /// It ended by itself, successfully.
-    Well,
+    Done,
     /// It exited with a failure, died from a signal, or its answer was too long.
-    Badly,
+    Failed,
     /// It was killed: at its deadline, by its limit on processor time, or because the caller stopped waiting.
-    TooLong,
+    Killed,
 }
 
 impl ChildEnd {
     /// The label in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Well => "done",
-            Self::Badly => "failed",
-            Self::TooLong => "killed",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Killed => "killed",
         }
     }
 }
@@ -96,10 +96,10 @@ pub fn supervise(mut order: ChildCommand, left: &OwnedFd) -> io::Result<ChildOut
     let in_time = listen(&mut child.child, left, deadline, &order, &mut answer)?;
     let status = child.end()?;
     let ended = match (in_time, status.signal()) {
-        (false, _) => ChildEnd::TooLong,
-        (true, Some(signal)) if signal == Signal::XCPU.as_raw() => ChildEnd::TooLong,
-        (true, None) if status.success() && answer.len() <= order.answer => ChildEnd::Well,
-        _ => ChildEnd::Badly,
+        (false, _) => ChildEnd::Killed,
+        (true, Some(signal)) if signal == Signal::XCPU.as_raw() => ChildEnd::Killed,
+        (true, None) if status.success() && answer.len() <= order.answer => ChildEnd::Done,
+        _ => ChildEnd::Failed,
     };
     Ok(ChildOutcome { ended, answer, status: status.to_string() })
 }

@@ -1,4 +1,4 @@
-//! Numbers of the spots that entries name, the same for all servers of a farm.
+//! Numbers of the places that entries name, the same for all servers of a farm.
 //!
 //! A number never gets another meaning, because the server creates its document once and never changes it. The document
 //! is there before the first entry that uses the number.
@@ -12,36 +12,36 @@ use serde_json::{Value, json};
 
 use super::answer::field;
 use super::server::SearchServer;
-use crate::index::admission::Spot;
+use crate::index::admission::PlaceKey;
 
-/// Spots that are read at once.
+/// Places that are read at once.
 const BATCH: usize = 10_000;
 
-/// The spots of one index, in the order of their numbers.
+/// The places of one index, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Spots(RwLock<Vec<Spot>>);
+pub(super) struct PlaceTable(RwLock<Vec<PlaceKey>>);
 
-impl Spots {
-    /// Returns the number of spots that are known.
+impl PlaceTable {
+    /// Returns the number of places that are known.
     pub(super) fn len(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Calls `take` with the number of each of the first `count` spots.
-    pub(super) fn each(&self, count: usize, mut take: impl FnMut(u32, &Spot)) {
-        let spots = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        (0..).zip(spots.iter().take(count)).for_each(|(number, spot)| take(number, spot));
+    /// Calls `take` with the number of each of the first `count` places.
+    pub(super) fn each(&self, count: usize, mut take: impl FnMut(u32, &PlaceKey)) {
+        let places = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        (0..).zip(places.iter().take(count)).for_each(|(number, key)| take(number, key));
     }
 
-    /// Returns the spot with a number.
-    pub(super) fn get(&self, number: usize) -> Option<Spot> {
+    /// Returns the place with a number.
+    pub(super) fn get(&self, number: usize) -> Option<PlaceKey> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(number).copied()
     }
 
-    /// Reads the spots that were added, at least up to `count`. Blocks.
+    /// Reads the places that were added, at least up to `count`. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the server does not answer; `Corrupt` if spots are missing.
+    /// `Unavailable` if the server does not answer; `Corrupt` if places are missing.
     pub(super) fn read(&self, server: &SearchServer, index: &str, count: usize, limit: Duration) -> Result<()> {
         loop {
             let known = self.len();
@@ -54,14 +54,14 @@ impl Spots {
             let found = found.ok_or_else(|| damaged(index))?;
             let hits = found["hits"]["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
             for (next, hit) in (known..).zip(hits) {
-                let (number, spot) = spot_of(hit).ok_or_else(|| damaged(index))?;
+                let (number, key) = place_key_of(hit).ok_or_else(|| damaged(index))?;
                 if number != next as i64 {
                     return Err(damaged(index));
                 }
                 // Another thread may have read it too.
-                let mut spots = self.0.write().unwrap_or_else(PoisonError::into_inner);
-                if spots.len() == next {
-                    spots.push(spot);
+                let mut places = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                if places.len() == next {
+                    places.push(key);
                 }
             }
             if hits.len() < BATCH {
@@ -71,18 +71,21 @@ impl Spots {
     }
 }
 
-fn spot_of(hit: &Value) -> Option<(i64, Spot)> {
+fn place_key_of(hit: &Value) -> Option<(i64, PlaceKey)> {
     let id = |name: &str| field(hit, name).map(Id::new);
-    Some((field(hit, "number")?, Spot { collection: id("collection")?, place: id("place")?, library: id("library")? }))
+    Some((
+        field(hit, "number")?,
+        PlaceKey { collection: id("collection")?, place: id("place")?, library: id("library")? },
+    ))
 }
 
 fn damaged(index: &str) -> Error {
     Error::corrupt(format!("the search index {index} is damaged; the server that writes it rebuilds it"))
 }
 
-/// Returns the identifier and the content of the document for a spot.
-pub(super) fn document(number: usize, spot: &Spot) -> (String, Value) {
-    let Spot { collection, place, library } = spot;
+/// Returns the identifier and the content of the document for a place.
+pub(super) fn document(number: usize, key: &PlaceKey) -> (String, Value) {
+    let PlaceKey { collection, place, library } = key;
     let fields = json!({"number": number, "collection": collection.get(), "place": place.get(),
         "library": library.get()});
     (format!("spot-{number}"), fields)

@@ -8,49 +8,49 @@ use serde_json::{Value, json};
 use super::bitmap::bitmap;
 use super::document::state;
 use super::view::SharedView;
-use crate::index::admission::{Admission, Audience, ChangedDocument, Spot};
+use crate::index::admission::{Admission, ChangedDocument, PlaceAccess, PlaceKey};
 use crate::query::Position;
 
 /// What a caller may find in a view.
-pub(super) struct Trimmed {
+pub(super) struct AdmissionFilter {
     /// The filter.
     pub(super) filter: Value,
     /// Documents that changed since the index was committed.
     pub(super) changed: Vec<ChangedDocument>,
 }
 
-impl Trimmed {
+impl AdmissionFilter {
     pub(super) fn of(view: &SharedView, admission: &dyn Admission) -> Self {
         let (caller, changed) = (admission.caller().get(), admission.changed());
         let (mut viewed, mut edited) = (Vec::new(), Vec::new());
-        view.each_spot(|number, spot| match admission.audience(spot) {
-            Audience::None => {}
-            Audience::Viewers => viewed.push(number),
-            Audience::Editors => {
+        view.each_place(|number, key| match admission.access(key) {
+            PlaceAccess::None => {}
+            PlaceAccess::View => viewed.push(number),
+            PlaceAccess::ViewDrafts => {
                 viewed.push(number);
                 edited.push(number);
             }
         });
         let is_held = json!({"term": {"holder": caller}});
-        let face = |number: u64| json!({"term": {"face": number}});
-        let sees_drafts = json!({"bool": {"should": [spots(&edited), {"term": {"author": caller}}]}});
+        let audience = |number: u64| json!({"term": {"face": number}});
+        let sees_drafts = json!({"bool": {"should": [places(&edited), {"term": {"author": caller}}]}});
         let mut ways = vec![json!({"bool": {
-            "filter": [spots(&viewed), {"bool": {"should": [
-                {"bool": {"filter": [face(0)], "must_not": [is_held]}},
-                {"bool": {"filter": [face(1)], "must_not": [is_held, sees_drafts]}},
-                {"bool": {"filter": [face(2), sees_drafts], "must_not": [is_held]}},
-                {"bool": {"filter": [face(3), is_held]}},
+            "filter": [places(&viewed), {"bool": {"should": [
+                {"bool": {"filter": [audience(0)], "must_not": [is_held]}},
+                {"bool": {"filter": [audience(1)], "must_not": [is_held, sees_drafts]}},
+                {"bool": {"filter": [audience(2), sees_drafts], "must_not": [is_held]}},
+                {"bool": {"filter": [audience(3), is_held]}},
             ]}}],
             "must_not": in_nodes(&changed),
         }})];
-        let mut trimmed = Self { filter: Value::Null, changed };
-        let admitted = trimmed.states(|_| true);
-        if !admitted.is_empty() {
-            let states: Vec<&String> = admitted.keys().collect();
+        let mut admitted = Self { filter: Value::Null, changed };
+        let states = admitted.states(|_| true);
+        if !states.is_empty() {
+            let states: Vec<&String> = states.keys().collect();
             ways.push(json!({"terms": {"state": states}}));
         }
-        trimmed.filter = json!({"bool": {"should": ways}});
-        trimmed
+        admitted.filter = json!({"bool": {"should": ways}});
+        admitted
     }
 
     /// Returns the states of changed entries that the caller may find and that fit where they were indexed, each with
@@ -62,7 +62,7 @@ impl Trimmed {
                 for library in entry.libraries.iter().copied() {
                     let (collection, place) = (entry.collection, entry.place);
                     if fits(Position { node: document.node, collection, place, library }) {
-                        let state = state(entry.version, entry.face, entry.holder, entry.name_print, library);
+                        let state = state(entry.version, entry.audience, entry.holder, entry.name_print, library);
                         states.insert(state, (collection, place));
                     }
                 }
@@ -79,13 +79,13 @@ impl Trimmed {
     /// Returns a filter for entries at a position.
     pub(super) fn at(&self, view: &SharedView, fits: impl Fn(Position) -> bool) -> Value {
         let mut numbers = Vec::new();
-        view.each_spot(|number, spot| {
-            let Spot { collection, place, library } = *spot;
+        view.each_place(|number, key| {
+            let PlaceKey { collection, place, library } = *key;
             if fits(Position { node: Id::NONE, collection, place, library }) {
                 numbers.push(number);
             }
         });
-        let unchanged = json!({"bool": {"filter": [spots(&numbers)], "must_not": self.is_changed()}});
+        let unchanged = json!({"bool": {"filter": [places(&numbers)], "must_not": self.is_changed()}});
         let states = self.states(fits);
         if states.is_empty() {
             return unchanged;
@@ -95,7 +95,7 @@ impl Trimmed {
     }
 }
 
-fn spots(numbers: &[u32]) -> Value {
+fn places(numbers: &[u32]) -> Value {
     json!({"terms": {"spot": [bitmap(numbers)], "value_type": "bitmap"}})
 }
 

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use model::{Id, Result, Timestamp};
 use serde_json::{Value, json};
 
+use super::admission_filter::AdmissionFilter;
 use super::answer::{buckets, field};
 use super::matching::{SharedMatching, any_of, beginning_of_name, part_of_name};
-use super::trimmed::Trimmed;
 use super::view::SharedView;
 use crate::index::admission::Admission;
-use crate::index::entry::Face;
+use crate::index::entry::Audience;
 use crate::index::facets::Facets;
 use crate::index::names::{NameHit, NameHits, NameRequest};
 use crate::index::ranking::{
@@ -21,7 +21,7 @@ use crate::language::stems::Stems;
 use crate::query::QueryWord;
 
 /// Limits on the values of which hits are counted.
-const MAX_SPOTS: u32 = 40_000;
+const MAX_PLACES: u32 = 40_000;
 const MAX_PEOPLE: u32 = 10_000;
 const MAX_VALUES: u32 = 2_000;
 
@@ -34,19 +34,19 @@ impl SharedView {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be searched.
     pub(crate) fn top(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> Result<TopHits> {
-        let (stems, trimmed) = (Stems::default(), Trimmed::of(self, admission));
+        let (stems, admitted) = (Stems::default(), AdmissionFilter::of(self, admission));
         // The weights also tell which words may be mistakes, whatever the order.
         let counted = if request.order == HitOrder::Relevance || request.tolerance.allows_similar() {
-            self.word_counts(terms(request.query, &stems), &trimmed, request)?
+            self.word_counts(terms(request.query, &stems), &admitted, request)?
         } else {
             Some(HashMap::new())
         };
         let (was_cut, counts) = (counted.is_none(), counted.unwrap_or_default());
-        let matching = SharedMatching::new(self, &trimmed, &stems, &counts, request.query, request.tolerance);
+        let matching = SharedMatching::new(self, &admitted, &stems, &counts, request.query, request.tolerance);
         let Some(query) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };
-        let answer = self.search(body(request, query, &trimmed), &request.clock)?;
+        let answer = self.search(body(request, query, &admitted), &request.clock)?;
         let mut hits: Vec<_> = answer.hits.iter().filter_map(|found| hit(request.order, found)).collect();
         if request.order == HitOrder::Relevance && !hits.is_empty() {
             // No bonus is negative, so what comes later stays behind.
@@ -56,7 +56,7 @@ impl SharedView {
         let mut hits: Vec<Hit> = hits.into_iter().map(|found| found.hit).collect();
         hits.sort_unstable();
         hits.truncate(request.limit);
-        let facets = if request.counts_facets { self.facets(&answer.counts, &trimmed) } else { Facets::default() };
+        let facets = if request.counts_facets { self.facets(&answer.counts, &admitted) } else { Facets::default() };
         // Without counts, all words may be mistakes.
         let is_cut = request.clock.is_over_now() || was_cut && request.tolerance.allows_similar();
         Ok(TopHits { hits, total: answer.total, facets, whole: answer.whole && !is_cut })
@@ -67,7 +67,7 @@ impl SharedView {
     fn word_counts(
         &self,
         words: BTreeSet<String>,
-        trimmed: &Trimmed,
+        admitted: &AdmissionFilter,
         request: &TopRequest<'_>,
     ) -> Result<Option<HashMap<String, u64>>> {
         if words.is_empty() {
@@ -78,7 +78,7 @@ impl SharedView {
         let counts: serde_json::Map<String, Value> =
             words.iter().enumerate().map(|(at, word)| (at.to_string(), json!({"filter": term(word)}))).collect();
         let any = any_of(words.iter().map(term).collect());
-        let asked = json!({"size": 0, "query": {"bool": {"filter": [any, trimmed.filter]}}, "aggs": counts});
+        let asked = json!({"size": 0, "query": {"bool": {"filter": [any, admitted.filter]}}, "aggs": counts});
         let answer = self.search(asked, &request.clock.part(TIME_SHARE))?;
         if !answer.whole {
             return Ok(None);
@@ -127,7 +127,7 @@ impl SharedView {
         Ok(())
     }
 
-    fn facets(&self, counts: &Value, trimmed: &Trimmed) -> Facets {
+    fn facets(&self, counts: &Value, admitted: &AdmissionFilter) -> Facets {
         let mut facets = Facets::default();
         for (extension, count) in buckets(&counts["extensions"]) {
             facets.extensions.insert(extension.as_str().unwrap_or_default().to_owned(), count);
@@ -139,12 +139,12 @@ impl SharedView {
             facets.years.insert(year.as_i64().unwrap_or_default() as i32, count);
         }
         for (number, count) in buckets(&counts["unchanged"]["spots"]) {
-            let spot = number.as_u64().and_then(|number| self.spots().get(number as usize));
-            if let Some(spot) = spot {
-                *facets.places.entry((spot.collection, spot.place)).or_default() += count;
+            let key = number.as_u64().and_then(|number| self.places().get(number as usize));
+            if let Some(key) = key {
+                *facets.places.entry((key.collection, key.place)).or_default() += count;
             }
         }
-        let states = trimmed.states(|_| true);
+        let states = admitted.states(|_| true);
         for (state, count) in buckets(&counts["changed"]) {
             if let Some(place) = state.as_str().and_then(|state| states.get(state)) {
                 *facets.places.entry(*place).or_default() += count;
@@ -158,9 +158,9 @@ impl SharedView {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be searched.
     pub(crate) fn named(&self, request: &NameRequest<'_>, admission: &dyn Admission) -> Result<NameHits> {
-        let trimmed = Trimmed::of(self, admission);
+        let admitted = AdmissionFilter::of(self, admission);
         let mut wanted: Vec<Value> = request.parts.iter().map(|part| part_of_name(part)).collect();
-        wanted.push(trimmed.filter.clone());
+        wanted.push(admitted.filter.clone());
         let begins = json!({"constant_score": {"filter": beginning_of_name(request.beginning)}});
         let asked = json!({
             "size": request.limit, "_source": false, "track_total_hits": request.limit + 1, "track_scores": true,
@@ -188,7 +188,7 @@ struct FoundHit {
 }
 
 /// Returns what is asked of the server for a search.
-fn body(request: &TopRequest<'_>, query: Value, trimmed: &Trimmed) -> Value {
+fn body(request: &TopRequest<'_>, query: Value, admitted: &AdmissionFilter) -> Value {
     let kept = match request.order {
         HitOrder::Relevance if request.limit > 0 => request.limit.max(MAX_RERANKED),
         _ => request.limit,
@@ -218,10 +218,10 @@ fn body(request: &TopRequest<'_>, query: Value, trimmed: &Trimmed) -> Value {
             "extensions": {"terms": {"field": "extension", "size": MAX_VALUES, "missing": ""}},
             "authors": values("author", MAX_PEOPLE),
             "years": values("year", MAX_VALUES),
-            "unchanged": {"filter": {"bool": {"must_not": trimmed.is_changed()}},
-                "aggs": {"spots": values("spot", MAX_SPOTS)}},
+            "unchanged": {"filter": {"bool": {"must_not": admitted.is_changed()}},
+                "aggs": {"spots": values("spot", MAX_PLACES)}},
         });
-        let states = trimmed.states(|_| true);
+        let states = admitted.states(|_| true);
         if !states.is_empty() {
             let states: Vec<&String> = states.keys().collect();
             body["aggs"]["changed"] = json!({"terms": {"field": "state", "size": states.len(), "include": states}});
@@ -254,9 +254,9 @@ fn hit(order: HitOrder, found: &Value) -> Option<FoundHit> {
         HitOrder::Smallest => -size,
     };
     let (node, version) = (Id::new(field(found, "node")?), Id::new(field(found, "version")?));
-    let face = Face::of(field(found, "face")?.cast_unsigned())?;
+    let audience = Audience::of(field(found, "face")?.cast_unsigned())?;
     let print = field(found, "name_print")?.cast_unsigned();
-    let hit = Hit::new((node, version), Timestamp::from_micros(modified), print, rank, EntryAddress::Shared(face));
+    let hit = Hit::new((node, version), Timestamp::from_micros(modified), print, rank, EntryAddress::Shared(audience));
     let words = |name: &str| field(found, name).unwrap_or_default().cast_unsigned();
     let (name_words, title_words) = (words("name_words"), words("title_words"));
     Some(FoundHit { hit, id: found["_id"].as_str()?.to_owned(), name_words, title_words })

@@ -58,13 +58,13 @@ pub(super) async fn read_entries(
     }
     match read {
         Ok(Err(error)) if error.kind() == ErrorKind::Corrupt => {
-            metrics::counter!("strongroom_search_failures_total").increment(1);
+            metrics::counter!("strongroom_search_index_failures_total").increment(1);
             tracing::warn!(document = id, error = error.report(), "a document cannot be indexed, its rows are damaged");
             Ok(None)
         }
         Ok(read) => read.map(Some),
         Err(_) => {
-            metrics::counter!("strongroom_search_failures_total").increment(1);
+            metrics::counter!("strongroom_search_index_failures_total").increment(1);
             tracing::error!(document = id, "a document cannot be indexed, because of a fault in the program");
             Ok(None)
         }

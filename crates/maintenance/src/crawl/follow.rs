@@ -278,7 +278,7 @@ impl Follower {
     }
 
     async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {
-        metrics::counter!("strongroom_search_documents_total").increment(1);
+        metrics::counter!("strongroom_search_index_writes_total").increment(1);
         self.waiting.documents += 1;
         // A writer whose memory is full waits for the disk.
         self.with_writer(move |writer| writer.replace(id, &entries)).await

@@ -110,7 +110,7 @@ async fn follow_always(repository: Repository, storage: Storage, database: Id) {
         if suspect {
             repository.use_search_index(database, None);
         }
-        metrics::counter!("strongroom_search_failures_total").increment(1);
+        metrics::counter!("strongroom_search_index_failures_total").increment(1);
         tracing::warn!(
             database = database.get(),
             error = error.report(),

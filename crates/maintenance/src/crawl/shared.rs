@@ -70,7 +70,7 @@ async fn write_always(repository: &Repository, storage: &Storage, id: Id) {
         let pause = match write(repository, storage, id).await {
             Ok(()) => RIGHT_INTERVAL,
             Err(error) => {
-                metrics::counter!("strongroom_search_failures_total").increment(1);
+                metrics::counter!("strongroom_search_index_failures_total").increment(1);
                 tracing::warn!(
                     database = id.get(),
                     error = error.report(),

@@ -94,7 +94,7 @@ impl TextReader {
             found => found.unwrap_or_else(FoundText::Fault),
         };
         if let FoundText::Fault(error) | FoundText::Text(ReadDocument { fault: Some(error), .. }) = &found {
-            metrics::counter!("strongroom_search_unread_total", "code" => error.code().as_str()).increment(1);
+            metrics::counter!("strongroom_search_unreadable_total", "code" => error.code().as_str()).increment(1);
         }
         Ok(found)
     }

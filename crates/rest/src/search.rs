@@ -91,14 +91,13 @@ pub struct FoundJson {
     similar: bool,
     /// True if there were still fewer than three results, and `items` include documents that lack some of the words.
     partial: bool,
-    /// Parts of the query that were left out or read otherwise than they may have been meant.
+    /// Parts of the query that were ignored, or read differently from what was probably meant.
     remarks: Vec<RemarkJson>,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
-    /// State of the text search: `complete`; `incomplete` while an index is being built or is far
-    /// behind, or if time was up;
-    /// `unavailable` if at least one index cannot be used.
+    /// State of the text search: `complete`; `incomplete` while an index is being built or is far behind, or if time
+    /// was up; `unavailable` if at least one index cannot be used.
     #[schema(value_type = String, example = "complete")]
     texts: &'static str,
     /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm

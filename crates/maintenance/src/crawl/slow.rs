@@ -34,7 +34,7 @@ struct Round {
 pub(super) struct SlowReading {
     /// Holds at most one task.
     reading: JoinSet<(Id, Result<DocumentEntries>)>,
-    /// The document that was read last, and its turn.
+    /// The document that was read last, and how.
     last: (Id, ReadPass),
     /// Set once the entries of that document were replaced meanwhile.
     pub(super) is_stale: bool,
@@ -65,7 +65,7 @@ pub(super) fn retried_documents(view: &View, before: (Id, Id), limit: usize) -> 
 }
 
 impl SlowReading {
-    /// Takes the documents that wait by an index. Blocks.
+    /// Loads the waiting documents from an index. Blocks.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.

@@ -1,5 +1,5 @@
 //! The nightly comparison of an index with its content database, both ways: which versions of which documents are
-//! indexed, and in which places. Differences are mended and counted. There should be none.
+//! indexed, and in which places. Differences are repaired and counted. There should be none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};

@@ -71,7 +71,7 @@ struct SearchPage<'a> {
     documents: u64,
     /// Message that documents do not fulfil the query exactly, or empty.
     tolerance: &'static str,
-    /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
+    /// Messages about parts of the query that were ignored, or read differently from what was probably meant.
     remarks: Vec<String>,
     /// The filters of the query, with links that give them up.
     filter_links: Vec<SearchLink>,

@@ -242,7 +242,7 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     let counts_facets = query.facets.unwrap_or_default();
     let without_passages = query.passages == Some(false);
     let request = FindRequest { text: query.q, limit, order, counts_facets, without_passages };
-    let found = caller.session.find(&request).await?;
+    let found = caller.session.search(&request).await?;
     if let Some(remark) = found.remarks.first().filter(|_| query.strict.unwrap_or_default()) {
         let message = format!("the query cannot be read as it is written ({}): {}", remark.reason.code(), remark.text);
         return Err(Error::invalid(message).with_code(Code::InvalidQuery).into());

@@ -133,7 +133,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     }
     let order = narrowing::order_of(&wish.sort);
     let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
-    let found = visit.session.find(&request).await?;
+    let found = visit.session.search(&request).await?;
     visit.page.query = request.text;
     draw(&visit, &found, order).await
 }

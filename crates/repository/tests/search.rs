@@ -9,7 +9,7 @@ use repository::{Item, Session, Target};
 use support::{at, each_farm, put};
 
 async fn found(session: &Session, text: &str) -> Vec<String> {
-    session.search(text, 50).await.unwrap().items.into_iter().map(|item| item.path).collect()
+    session.find_by_name(text, 50).await.unwrap().items.into_iter().map(|item| item.path).collect()
 }
 
 fn name(text: &str) -> Name {
@@ -37,12 +37,12 @@ async fn words_match_anywhere_in_names_whatever_their_case() {
         let site = SitePath::parse("sites/sales").unwrap();
         admin.create_site_collection(&site, "Sales and Offers", None, None).await.unwrap();
         assert_eq!(found(&admin, "and off").await, ["sites/sales"]);
-        assert!(admin.search(&"x".repeat(256), 50).await.is_err());
-        let one = admin.search("offer", 1).await.unwrap();
+        assert!(admin.find_by_name(&"x".repeat(256), 50).await.is_err());
+        let one = admin.find_by_name("offer", 1).await.unwrap();
         assert!(one.items.len() == 1);
         assert!(one.more);
         assert!(one.whole);
-        assert!(!admin.search("grosse", 1).await.unwrap().more);
+        assert!(!admin.find_by_name("grosse", 1).await.unwrap().more);
     })
     .await;
 }
@@ -111,7 +111,7 @@ async fn those_that_changed_last_come_first_and_many_are_walked_through() {
         for i in 0..130 {
             put(&admin, &format!("Documents/many/later note {i:03}.txt"), "x").await.unwrap();
         }
-        let page = admin.search("note", 20).await.unwrap();
+        let page = admin.find_by_name("note", 20).await.unwrap();
         assert!(page.items.len() == 20);
         assert!(page.more);
         assert!(page.whole);

@@ -12,7 +12,7 @@ use support::{at, each_farm, put, with_rights};
 
 async fn find(session: &Session, text: &str) -> Found {
     let text = text.to_owned();
-    session.find(&FindRequest { text, limit: 50, counts_facets: true, ..FindRequest::default() }).await.unwrap()
+    session.search(&FindRequest { text, limit: 50, counts_facets: true, ..FindRequest::default() }).await.unwrap()
 }
 
 /// The paths of what is found, and the number of documents.
@@ -107,7 +107,7 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
             queries.extend(parts.map(|(at, end)| chars[at..end].iter().collect::<String>()));
         }
         let search = async |text: &str| {
-            let found = admin.search(text, 50).await.unwrap();
+            let found = admin.find_by_name(text, 50).await.unwrap();
             assert!(found.whole && !found.more, "{text}");
             let mut paths: Vec<String> = found.items.into_iter().map(|item| item.path).collect();
             paths.sort();
@@ -127,7 +127,7 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
         let _without_one = freeze(&farm, &known).await;
         assert_eq!(search("offer.t").await, ["Documents/offers/deep offer.txt"]);
         let _index = freeze(&farm, &paths).await;
-        let first = admin.search("offer", 2).await.unwrap();
+        let first = admin.find_by_name("offer", 2).await.unwrap();
         let names: Vec<String> = first.items.into_iter().map(|item| item.name).collect();
         assert_eq!((names, first.more), (vec!["offers".to_owned(), "offer.txt".to_owned()], true));
         // What changed since is compared with its row.

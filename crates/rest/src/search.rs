@@ -91,14 +91,13 @@ pub struct FoundJson {
     similar: bool,
     /// True if there were still fewer than three results, and `items` include documents that lack some of the words.
     partial: bool,
-    /// Parts of the query that were left out or read otherwise than they may have been meant.
+    /// Parts of the query that were ignored, or read differently from what was probably meant.
     remarks: Vec<RemarkJson>,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
-    /// State of the text search: `complete`; `incomplete` while an index is being built or is far
-    /// behind, or if time was up;
-    /// `unavailable` if at least one index cannot be used.
+    /// State of the text search: `complete`; `incomplete` while an index is being built or is far behind, or if time
+    /// was up; `unavailable` if at least one index cannot be used.
     #[schema(value_type = String, example = "complete")]
     texts: &'static str,
     /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm
@@ -243,7 +242,7 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     let counts_facets = query.facets.unwrap_or_default();
     let without_passages = query.passages == Some(false);
     let request = FindRequest { text: query.q, limit, order, counts_facets, without_passages };
-    let found = caller.session.find(&request).await?;
+    let found = caller.session.search(&request).await?;
     if let Some(remark) = found.remarks.first().filter(|_| query.strict.unwrap_or_default()) {
         let message = format!("the query cannot be read as it is written ({}): {}", remark.reason.code(), remark.text);
         return Err(Error::invalid(message).with_code(Code::InvalidQuery).into());

@@ -81,7 +81,7 @@ pub(crate) async fn open_building(
     .await
 }
 
-/// An index that is open, and which it is.
+/// An open index with its generation.
 pub(super) struct OpenIndex {
     pub(super) generation: Generation,
     pub(super) index: Arc<SearchIndex>,

@@ -58,8 +58,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Reads a text that could not be read in time, one after the other, beside the documents that change. Those with
-    /// pictures come last.
+    /// Reads one waiting document at a time, beside changed documents. Documents with pictures come last.
     pub(super) async fn read_waiting(&mut self) -> Result<()> {
         if let Some((id, read)) = self.slow.read()? {
             match read.filter(|read| read.is_whole) {

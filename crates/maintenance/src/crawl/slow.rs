@@ -72,7 +72,7 @@ impl WantedPage {
 pub(super) struct SlowReading {
     /// Holds at most one task.
     reading: JoinSet<(Id, Result<Option<DocumentEntries>>)>,
-    /// The document that was read last, and its pass.
+    /// The document that was read last, and how.
     last: (Id, ReadPass),
     /// Set once the entries of that document were replaced meanwhile.
     pub(super) is_stale: bool,
@@ -101,7 +101,7 @@ pub(super) fn retried_documents(view: &View, before: (Id, Id), limit: usize) -> 
 }
 
 impl SlowReading {
-    /// Takes the documents that wait by an index. Blocks.
+    /// Loads the waiting documents from an index. Blocks.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.

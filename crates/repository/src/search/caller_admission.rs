@@ -48,7 +48,7 @@ impl UnknownPlaces {
 }
 
 impl CallerAdmission {
-    /// Looks something up, and does so again if that named places which were created meanwhile.
+    /// Runs a lookup, and repeats it once if it met places created since.
     ///
     /// # Errors
     /// Those of the database.

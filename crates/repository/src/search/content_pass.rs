@@ -87,7 +87,7 @@ impl ContentPass {
     /// Those of the database. Errors of the index are in the answer.
     pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<ContentHits> {
         let plan = self.plan.clone();
-        // Before the rows are read, so that no change is in neither.
+        // Taken before the rows are read, so that each change is in the view or in the rows.
         let view = self.view();
         let state = match &view {
             None => TextSearch::Unavailable,

@@ -63,7 +63,7 @@ impl Session {
     /// # Errors
     /// `Invalid` when the text is longer than a name can be.
     #[boxed]
-    pub async fn search(&self, text: &str, limit: usize) -> Result<SearchResults> {
+    pub async fn find_by_name(&self, text: &str, limit: usize) -> Result<SearchResults> {
         let names = NameQuery::parse(text)?;
         if names.is_empty() {
             return Ok(SearchResults { whole: true, ..SearchResults::default() });
@@ -90,17 +90,17 @@ impl Session {
     /// # Errors
     /// `Invalid` when the text is longer than [`crate::MAX_QUERY_CHARS`].
     #[boxed]
-    pub async fn find(&self, request: &FindRequest) -> Result<Found> {
-        self.find_within(request, None).await
+    pub async fn search(&self, request: &FindRequest) -> Result<Found> {
+        self.search_within(request, None).await
     }
 
-    /// Like [`Session::find`]. With a container, only documents below it are found, and names are not compared by
+    /// Like [`Session::search`]. With a container, only documents below it are found, and names are not compared by
     /// parts.
     ///
     /// # Errors
-    /// Those of [`Session::find`].
+    /// Those of [`Session::search`].
     #[boxed]
-    pub async fn find_within(&self, request: &FindRequest, container: Option<&Item>) -> Result<Found> {
+    pub async fn search_within(&self, request: &FindRequest, container: Option<&Item>) -> Result<Found> {
         let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
         let length = checked_length(text)?;
         let columns = self.columns_in(text).await?;

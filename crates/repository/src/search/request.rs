@@ -68,7 +68,7 @@ pub struct Found {
     pub tolerance: Tolerance,
     /// The greatest tolerance with which everything was searched.
     pub tried: Tolerance,
-    /// Remarks on parts of the query that were left out or read otherwise than they may have been meant.
+    /// Remarks on parts of the query that were ignored, or read differently from what was probably meant.
     pub remarks: Vec<Remark>,
     /// The columns of libraries that the query may have named, as far as the caller knows them.
     pub columns: KnownColumns,

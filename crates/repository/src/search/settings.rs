@@ -76,9 +76,8 @@ impl Session {
     }
 
     /// Changes the settings of the search. When texts from stores that encrypt are to be indexed, or text in pictures
-    /// is to
-    /// be recognised, a full crawl starts. When texts from stores that encrypt are not to be indexed any more, servers
-    /// rebuild the indexes that contain them within seconds.
+    /// is to be recognised, a full crawl starts. When texts from stores that encrypt are not to be indexed any more,
+    /// servers rebuild the indexes that contain them within seconds.
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `Invalid` for 0 days and for more than ten years between

@@ -21,7 +21,7 @@ const MIN_LETTERS: usize = 2;
 /// Suggestions for a query that is being typed.
 #[derive(Clone, Debug, Default)]
 pub struct Suggestions {
-    /// Items by their names, as [`Session::search`] finds them.
+    /// Items by their names, as [`Session::find_by_name`] finds them.
     pub items: SearchResults,
     /// People whose documents may be meant.
     pub people: Vec<SuggestedPerson>,
@@ -47,7 +47,7 @@ impl Session {
     pub async fn suggest(&self, text: &str, limit: usize) -> Result<Suggestions> {
         let length = checked_length(text)?;
         let items = match length <= MAX_NAME_CHARS {
-            true => self.search(text, limit.min(MAX_SUGGESTED)).await?,
+            true => self.find_by_name(text, limit.min(MAX_SUGGESTED)).await?,
             false => SearchResults { whole: true, ..SearchResults::default() },
         };
         Ok(Suggestions { items, people: self.suggested_people(text).await? })

@@ -106,7 +106,7 @@ impl KeptText<'_> {
         }
     }
 
-    /// Reads so many bytes of the text, or more, if there are so many.
+    /// Reads parts until at least `end` bytes of text are available, or the text ends.
     ///
     /// # Errors
     /// `Corrupt` if a part is damaged.

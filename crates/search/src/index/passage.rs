@@ -106,9 +106,11 @@ impl<'a> PassageFinder<'a> {
 }
 
 fn passage(mut kept: KeptText<'_>, matcher: &mut WordMatcher, clock: &Clock) -> Result<Option<Passage>> {
-    // The words that were found within the length of one passage, each with the number of what it fits, how often each
-    // of these, and the best words so far.
-    let (mut near, mut counts) = (VecDeque::<(usize, Range<usize>)>::new(), HashMap::<usize, usize>::new());
+    // The last words that fit, within the length of one passage, each with the number of the part of the query.
+    let mut near = VecDeque::<(usize, Range<usize>)>::new();
+    // How often each part of the query is among them.
+    let mut counts = HashMap::<usize, usize>::new();
+    // The words of the best passage so far, with the number of different parts of the query in it.
     let mut best: Option<(usize, Vec<Range<usize>>)> = None;
     let mut end = usize::MAX;
     let words = |near: &VecDeque<(usize, Range<usize>)>| near.iter().map(|(_, word)| word.clone()).collect();

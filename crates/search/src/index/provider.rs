@@ -110,10 +110,10 @@ impl View {
         }
     }
 
-    /// Returns the number of entries. Blocks, as all of the following do.
+    /// Returns the number of entries. Blocks.
     ///
     /// # Errors
-    /// `Corrupt` or `Unavailable` if the index cannot be read, as for all of the following.
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn entries(&self) -> Result<u64> {
         match &self.0 {
             ViewKind::Local(view) => Ok(view.len()),
@@ -121,7 +121,10 @@ impl View {
         }
     }
 
-    /// Returns the best hits of a query among the admitted entries.
+    /// Returns the best hits of a query among the admitted entries. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn top(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> Result<TopHits> {
         match &self.0 {
             ViewKind::Local(view) => view.top(request, admission),
@@ -129,7 +132,10 @@ impl View {
         }
     }
 
-    /// Returns admitted entries whose names contain all parts.
+    /// Returns admitted entries whose names contain all parts. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn named(&self, request: &NameRequest<'_>, admission: &dyn Admission) -> Result<NameHits> {
         match &self.0 {
             ViewKind::Local(view) => view.named(request, admission),
@@ -137,7 +143,10 @@ impl View {
         }
     }
 
-    /// Returns the number of entries without a readable text, and of those that wait for it, by error code.
+    /// Returns the number of entries without a readable text, and of those that wait for it, by error code. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn fault_counts(&self) -> Result<BTreeMap<String, u64>> {
         match &self.0 {
             ViewKind::Local(view) => view.fault_counts(),
@@ -146,7 +155,10 @@ impl View {
     }
 
     /// Returns entries with a wanted error code, newest documents first: those before the document and version
-    /// `before`, at most `limit`, and at most 10,000.
+    /// `before`, at most `limit`, and at most 10,000. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn faults(
         &self,
         before: Option<(Id, Id)>,
@@ -159,7 +171,10 @@ impl View {
         }
     }
 
-    /// Returns whether the text of an admitted entry is still to be read. Supposes so if time is up.
+    /// Returns whether the text of an admitted entry is still to be read. Supposes so if time is up. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn has_waiting(&self, admission: &dyn Admission, clock: &Clock) -> Result<bool> {
         match &self.0 {
             ViewKind::Local(view) => view.has_waiting(admission),
@@ -167,7 +182,10 @@ impl View {
         }
     }
 
-    /// Returns whether the text of a version is still to be read. Supposes so if time is up.
+    /// Returns whether the text of a version is still to be read. Supposes so if time is up. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn waits_for_text_of(&self, document: Id, version: Id, clock: &Clock) -> Result<bool> {
         match &self.0 {
             ViewKind::Local(view) => view.waits_for_text_of(document, version),
@@ -175,7 +193,10 @@ impl View {
         }
     }
 
-    /// Returns the entries of the documents from `first` to `last`, in their order.
+    /// Returns the entries of the documents from `first` to `last`, in their order. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn entries_between(&self, first: Id, last: Id) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
         match &self.0 {
             ViewKind::Local(view) => view.entries_between(first, last),
@@ -184,7 +205,10 @@ impl View {
     }
 
     /// Returns the library in whose columns the entries of a document have values; [`Id::NONE`] if they have none or
-    /// there are none.
+    /// there are none. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn library_of(&self, node: Id) -> Result<Id> {
         match &self.0 {
             ViewKind::Local(view) => view.library_of(node),
@@ -192,7 +216,10 @@ impl View {
         }
     }
 
-    /// Returns the documents with values of a library in other columns than these.
+    /// Returns the documents with values of a library in other columns than these. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn documents_with_other_values(&self, library: Id, known: &HashSet<Id>) -> Result<Vec<Id>> {
         match &self.0 {
             ViewKind::Local(view) => view.documents_with_other_values(library, known),
@@ -210,8 +237,7 @@ enum WriterKind {
 }
 
 impl IndexWriter {
-    /// Opens the only writer of an index. On a search server, it takes the place of an earlier one. Blocks, as all
-    /// methods do.
+    /// Opens the only writer of an index. On a search server, it takes the place of an earlier one. Blocks.
     ///
     /// # Errors
     /// `Unavailable` if there is one already, in this process or another, or the search server does not answer.
@@ -222,7 +248,7 @@ impl IndexWriter {
         }))
     }
 
-    /// Replaces all entries of a document; without new ones, it is not found any more.
+    /// Replaces all entries of a document; without new ones, it is not found any more. Blocks.
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` if the index cannot be written. Discard the writer after an error.
@@ -235,6 +261,7 @@ impl IndexWriter {
 
     /// Commits what was replaced, with the checkpoint; on disk when it returns. Views taken from now on show it. On a
     /// search server, what was replaced may be there without the checkpoint after an error, and is written again.
+    /// Blocks.
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` if the index cannot be written.
@@ -245,7 +272,7 @@ impl IndexWriter {
         }
     }
 
-    /// Ends the writer after the merges that it has begun.
+    /// Ends the writer after the merges that it has begun. Blocks.
     ///
     /// # Errors
     /// Those of a merge. The last commit stays as it is.

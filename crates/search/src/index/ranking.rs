@@ -100,8 +100,8 @@ pub(super) fn phrase_forms(words: &[QueryWord], stems: &Stems) -> BTreeSet<Vec<S
     phrases
 }
 
-/// Returns the inverse document frequency in BM25 of a word that so many admitted entries contain; `None` if they were
-/// not counted.
+/// Returns the inverse document frequency, in BM25 as in Lucene and tantivy, of a word that so many admitted entries
+/// contain; `None` if they were not counted.
 pub(super) fn idf_of(count: Option<u64>) -> f32 {
     let count = count.unwrap_or(MAX_COUNTED / 2) as f32;
     (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()

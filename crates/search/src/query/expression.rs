@@ -31,7 +31,7 @@ pub enum Expression {
 /// The field in which words are sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordField {
-    /// Name and text of the document.
+    /// Words of the name, of the text with its stated title and author, and of texts in columns.
     All,
     /// Its name.
     Name,

@@ -23,22 +23,22 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Counts a word. Returns whether it is within the limit, as the other methods do.
+    /// Counts a word. Returns whether it is within the limit.
     pub(super) fn take_word(&mut self) -> bool {
         take(&mut self.words)
     }
 
-    /// Counts a filter.
+    /// Counts a filter. Returns whether it is within the limit.
     pub(super) fn take_filter(&mut self) -> bool {
         take(&mut self.filters)
     }
 
-    /// Counts the name of a person or place.
+    /// Counts the name of a person or place. Returns whether it is within the limit.
     pub(super) fn take_reference(&mut self) -> bool {
         take(&mut self.references)
     }
 
-    /// Counts the beginning of a word.
+    /// Counts the beginning of a word. Returns whether it is within the limit.
     pub(super) fn take_prefix(&mut self) -> bool {
         take(&mut self.prefixes)
     }

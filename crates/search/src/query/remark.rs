@@ -1,4 +1,4 @@
-//! Remarks on a query: what was read otherwise than it may have been meant.
+//! Remarks on a query: parts that were ignored, or read differently from what was probably meant.
 
 use std::ops::Range;
 
@@ -25,8 +25,7 @@ pub enum RemarkReason {
     UnclosedPhrase,
     /// A parenthesis is not closed, or closes nothing. It was left out.
     UnmatchedParenthesis,
-    /// An operator such as AND has nothing to connect. It was left out. A query of
-    /// operators only is read as words.
+    /// An operator such as AND has nothing to connect. It was left out. A query of operators only is read as words.
     LoneOperator,
     /// The beginning of a word before an asterisk is too short, or there is none. The asterisk was left out.
     ShortPrefix,

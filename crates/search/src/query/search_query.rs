@@ -19,7 +19,7 @@ use crate::language::similar;
 pub struct SearchQuery {
     /// The condition that an entry must fulfil; `None` for a query without words and filters.
     pub expression: Option<Expression>,
-    /// Remarks on parts that were left out or read otherwise than they may have been meant.
+    /// Remarks on parts of the query that were ignored, or read differently from what was probably meant.
     pub remarks: Vec<Remark>,
     /// True if the query consists of words and phrases without operators, parentheses and fields, so that names can be
     /// compared with it as well.

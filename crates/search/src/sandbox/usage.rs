@@ -43,7 +43,8 @@ pub fn resident(group: u32) -> u64 {
 fn pages_of(process: &DirEntry, group: u32) -> Option<u64> {
     process.file_name().to_str()?.parse::<u32>().ok()?;
     let text = fs::read_to_string(process.path().join("stat")).ok()?;
-    // After the name: state, parent, group, and the pages as the 22nd field.
+    // As in proc_pid_stat(5): behind the name are state, parent and group (fields 3 to 5), and the resident pages are
+    // field 24.
     let mut fields = text.rsplit_once(") ")?.1.split(' ').skip(2);
     let is_member = fields.next()?.parse() == Ok(group);
     is_member.then(|| fields.nth(18)?.parse().ok()).flatten()

@@ -84,7 +84,7 @@ async fn search(session: &Session, arguments: &Arguments) -> Result<CommandResul
         order: arguments.sort.of_hits(),
         ..FindRequest::default()
     };
-    let found = session.find_within(&request, container.as_ref()).await?;
+    let found = session.search_within(&request, container.as_ref()).await?;
     let indexes = session.search_status().await?;
     let gaps = gaps(&found, &indexes);
     if !arguments.common.json {

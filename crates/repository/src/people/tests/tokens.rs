@@ -153,7 +153,7 @@ async fn scopes_take_rights_away(farm: Farm) {
     assert!(!library.rights.has(Right::Add));
     assert_eq!(code(reader.create_folder(&at("Documents"), &name("a")).await), "token_scope");
     assert_eq!(code(reader.accounts("", 10).await), "token_scope");
-    assert!(!reader.search("Documents", 10).await.unwrap().items.is_empty());
+    assert!(!reader.find_by_name("Documents", 10).await.unwrap().items.is_empty());
 
     let writer = with(&[TokenScope::Write]).await;
     writer.create_folder(&at("Documents"), &name("a")).await.unwrap();
@@ -200,9 +200,9 @@ async fn outside_of_its_places_nothing_exists(farm: Farm) {
     assert_eq!(robot.item(&at("Documents/inside/below")).await.unwrap().id, below.id);
     robot.create_folder(&inside.id.into(), &name("more")).await.unwrap();
     robot.rename(&below.id.into(), &name("renamed")).await.unwrap();
-    let found = robot.search("canary", 10).await.unwrap();
+    let found = robot.find_by_name("canary", 10).await.unwrap();
     assert!(found.items.is_empty(), "{found:?}");
-    assert_eq!(robot.search("renamed", 10).await.unwrap().items.len(), 1);
+    assert_eq!(robot.find_by_name("renamed", 10).await.unwrap().items.len(), 1);
     assert!(robot.site_collections().await.unwrap().is_empty());
     assert!(robot.sites(10).await.unwrap().is_empty());
     // An item that the owner may not open cannot be a place of a token, nor can a document or the farm.

@@ -1,4 +1,4 @@
-//! The admitted entries of a view, for queries that take too long to compare entries with that the caller may not open.
+//! The entries of a view that the caller may find. Phrase queries compare only these, because each comparison is slow.
 
 use std::collections::HashMap;
 

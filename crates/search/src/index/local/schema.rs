@@ -53,7 +53,7 @@ pub(super) struct Fields {
     pub properties_print: Field,
     pub name_words: Field,
     pub title_words: Field,
-    /// The words of name and text.
+    /// Words of the name, of the text with its stated title and author, and of texts in columns.
     pub text: Field,
     /// The words of the name, of the title and of the author that the content states.
     pub name: Field,

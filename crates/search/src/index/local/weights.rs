@@ -1,4 +1,4 @@
-//! Weights of words: the rarer a word, the more it counts.
+//! Weights of words in BM25 (as in Lucene and tantivy): the rarer a word, the more it counts.
 //!
 //! The statistics of the whole index would reveal hidden entries. How often a word occurs is counted among the admitted
 //! entries, up to a limit; the number of entries and their usual length are constant.

@@ -153,7 +153,8 @@ impl Automaton for Beginning {
     }
 }
 
-/// Accepts words with an ending until time is up. The state is how many bytes of the ending the last bytes are.
+/// Accepts words with an ending until time is up. The state is the number of bytes of the ending that match the end of
+/// what was read.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     text: Arc<[u8]>,

@@ -33,10 +33,10 @@ impl SharedGenerations {
         Self { server, alias }
     }
 
-    /// Returns the name of the index in use; `None` if there is none. Blocks, as all methods do.
+    /// Returns the name of the index in use; `None` if there is none. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the server does not answer, as for all methods.
+    /// `Unavailable` if the server does not answer.
     pub fn current(&self) -> Result<Option<String>> {
         let known = self.server.ask(Method::GET, &format!("/_alias/{}", self.alias), None, BACKGROUND_TIMEOUT)?;
         Ok(known.and_then(|known| known.as_object()?.keys().next().cloned()))
@@ -47,12 +47,18 @@ impl SharedGenerations {
         &self.server
     }
 
-    /// Opens the index with a name; without one, whatever index is in use, now and later.
+    /// Opens the index with a name; without one, whatever index is in use, now and later. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`SharedIndex::open`].
     pub(crate) fn open(&self, name: Option<&str>) -> Result<SharedIndex> {
         SharedIndex::open(&self.server, name.unwrap_or(&self.alias))
     }
 
-    /// Creates an empty index, which is in use from now on, and returns its name.
+    /// Creates an empty index, which is in use from now on, and returns its name. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn begin(&self) -> Result<String> {
         // Names of earlier indexes may still be in use.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
@@ -62,7 +68,10 @@ impl SharedGenerations {
         Ok(name)
     }
 
-    /// Returns the name of the index that a job builds, and creates it if it is missing.
+    /// Returns the name of the index that a job builds, and creates it if it is missing. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn create_building(&self, job: Id) -> Result<String> {
         let name = self.building(job);
         if self.server.ask(Method::GET, &checkpoint_path(&name), None, BACKGROUND_TIMEOUT)?.is_none() {
@@ -72,35 +81,47 @@ impl SharedGenerations {
         Ok(name)
     }
 
-    /// Returns the jobs that have built a part of an index.
+    /// Returns the jobs that have built a part of an index. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn builders(&self) -> Result<Vec<Id>> {
         let (names, current) = (self.names()?, self.current()?);
         let others = names.iter().filter(|name| Some(*name) != current.as_ref());
         Ok(others.filter_map(|name| self.built_by(name)).collect())
     }
 
-    /// Takes the index that a job has built into use.
+    /// Takes the index that a job has built into use. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the job has built none.
+    /// `Unavailable` if the job has built none, or the server does not answer.
     pub fn publish(&self, job: Id) -> Result<()> {
         self.use_index(&self.building(job))
     }
 
-    /// Removes the index that a job has built, unless it is in use.
+    /// Removes the index that a job has built, unless it is in use. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn discard(&self, job: Id) -> Result<()> {
         let name = self.building(job);
         if self.current()?.as_ref() == Some(&name) { Ok(()) } else { self.remove(&name) }
     }
 
-    /// Removes everything except the index in use and what jobs are building.
+    /// Removes everything except the index in use and what jobs are building. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn tidy(&self) -> Result<()> {
         let (names, current) = (self.names()?, self.current()?);
         let old = |name: &&String| Some(*name) != current.as_ref() && self.built_by(name).is_none();
         names.iter().filter(old).try_for_each(|name| self.remove(name))
     }
 
-    /// Returns the size of the index in use in bytes, with its copies.
+    /// Returns the size of the index in use in bytes, with its copies. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer.
     pub fn size(&self) -> Result<u64> {
         let stats = self.server.ask(Method::GET, &format!("/{}/_stats/store", self.alias), None, BACKGROUND_TIMEOUT)?;
         Ok(stats.and_then(|stats| stats["_all"]["total"]["store"]["size_in_bytes"].as_u64()).unwrap_or_default())

@@ -83,8 +83,8 @@ impl Http {
             let asked = async {
                 let (head, body) = client.request(request).await.map_err(|error| away(&base, error))?.into_parts();
                 let body = Limited::new(body, MAX_ANSWER).collect().await.map_err(|error| {
-                    Error::unavailable(format!("the answer of the search server at {base} broke off"))
-                        .with_source(error)
+                    let text = format!("the connection to the search server at {base} was lost during its answer");
+                    Error::unavailable(text).with_source(error)
                 })?;
                 Ok(Answer { status: head.status.as_u16(), bytes: body.to_bytes() })
             };

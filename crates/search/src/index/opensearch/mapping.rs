@@ -11,6 +11,10 @@ pub(super) const SCHEMA: u64 = 2;
 /// Limit on the characters of an expression for similar words with digits.
 pub(super) const MAX_EXPRESSION: usize = 8_000;
 
+/// Parameters of BM25, as in Lucene and tantivy.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
 /// Numbers by which entries are found and ordered.
 const LONGS: [&str; 11] = [
     "node",
@@ -37,8 +41,11 @@ const KEYWORDS: [&str; 4] = ["extension", "value_keys", "state", "fault"];
 /// lengths are compared with a constant. Statistics of the server would reveal hidden entries.
 pub(super) fn index(aliases: &[String]) -> Value {
     let similarity = |usual: u64| {
-        let source =
-            format!("return query.boost * 2.2 * doc.freq / (doc.freq + 1.2 * (0.25 + 0.75 * doc.length / {usual}.0));");
+        let source = format!(
+            "return query.boost * {} * doc.freq / (doc.freq + {K1} * ({} + {B} * doc.length / {usual}.0));",
+            K1 + 1.0,
+            1.0 - B
+        );
         json!({"type": "scripted", "discount_overlaps": false, "script": {"source": source}})
     };
     let words = |similarity: &str| {

@@ -159,8 +159,7 @@ impl SearchServer {
     fn read(&self, answer: &Answer) -> Result<Value> {
         serde_json::from_slice(&answer.bytes).ok().filter(Value::is_object).ok_or_else(|| {
             Error::unavailable(format!(
-                "what answers at {} is no OpenSearch server, or a proxy answers in its place (status {}): check the \
-                 address",
+                "{} did not answer like OpenSearch (status {}): check the address and any proxy",
                 self.0.address, answer.status
             ))
         })

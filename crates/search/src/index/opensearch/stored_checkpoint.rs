@@ -17,8 +17,8 @@ pub(super) struct StoredCheckpoint {
     pub(super) epoch: i64,
     /// Number of places that entries may name.
     pub(super) places: usize,
-    /// What the server knows the document by, so that it is replaced only while it is the same.
-    pub(super) place: Option<(i64, i64)>,
+    /// Sequence number and primary term; a write is refused if they changed.
+    pub(super) seq_no_and_term: Option<(i64, i64)>,
 }
 
 /// Returns the path of the checkpoint of an index.
@@ -39,7 +39,7 @@ pub(super) fn taken_over(name: &str) -> Error {
 impl StoredCheckpoint {
     /// Returns the checkpoint of an empty index.
     pub(super) fn first() -> Self {
-        Self { checkpoint: Checkpoint::of_empty_index(), epoch: 0, places: 0, place: None }
+        Self { checkpoint: Checkpoint::of_empty_index(), epoch: 0, places: 0, seq_no_and_term: None }
     }
 
     /// Reads the checkpoint of an index or alias. Returns the name of the index, too. Blocks.
@@ -62,25 +62,25 @@ impl StoredCheckpoint {
             checkpoint,
             epoch: source["epoch"].as_i64().ok_or_else(other_version)?,
             places: source["spots"].as_u64().ok_or_else(other_version)? as usize,
-            place: found["_seq_no"].as_i64().zip(found["_primary_term"].as_i64()),
+            seq_no_and_term: found["_seq_no"].as_i64().zip(found["_primary_term"].as_i64()),
         };
         Ok((name.to_owned(), stored))
     }
 
     /// Stores the checkpoint, unless another writer did meanwhile. Blocks.
     pub(super) fn write(&mut self, server: &SearchServer, name: &str) -> Result<()> {
-        let place = write_alias(name);
-        let condition = match self.place {
+        let alias = write_alias(name);
+        let condition = match self.seq_no_and_term {
             Some((number, term)) => format!("if_seq_no={number}&if_primary_term={term}"),
             None => "op_type=create".to_owned(),
         };
-        let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&place));
+        let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&alias));
         let Some(answer) = server.put_unless_changed(&path, self.fields()?, BACKGROUND_TIMEOUT)? else {
             return Err(taken_over(name));
         };
-        let place = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());
-        self.place =
-            Some(place.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?);
+        let stored = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());
+        self.seq_no_and_term =
+            Some(stored.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?);
         Ok(())
     }
 

@@ -161,7 +161,11 @@ impl SharedWriter {
             match item["status"].as_u64() {
                 Some(201) => {}
                 Some(CONFLICT) => return Err(taken_over(&self.name)),
-                _ => return Err(Error::unavailable("the search server does not take the place of an entry")),
+                _ => {
+                    return Err(Error::unavailable(
+                        "the search server did not store the place of an entry: check its log",
+                    ));
+                }
             }
         }
         Ok(())
@@ -202,5 +206,5 @@ fn refresh(server: &SearchServer, name: &str) -> Result<()> {
     if answer["_shards"]["failed"].as_u64() == Some(0) && answer["_shards"]["successful"].as_u64() > Some(0) {
         return Ok(());
     }
-    Err(Error::unavailable("the search server cannot show what it has stored: check the health of its cluster"))
+    Err(Error::unavailable("the search server could not refresh the index: check the health of its cluster"))
 }

@@ -71,7 +71,7 @@ struct SearchPage<'a> {
     documents: u64,
     /// Message that documents do not fulfil the query exactly, or empty.
     tolerance: &'static str,
-    /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
+    /// Messages about parts of the query that were ignored, or read differently from what was probably meant.
     remarks: Vec<String>,
     /// The filters of the query, with links that give them up.
     filter_links: Vec<SearchLink>,
@@ -133,7 +133,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     }
     let order = narrowing::order_of(&wish.sort);
     let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
-    let found = visit.session.find(&request).await?;
+    let found = visit.session.search(&request).await?;
     visit.page.query = request.text;
     draw(&visit, &found, order).await
 }

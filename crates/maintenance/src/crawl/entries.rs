@@ -71,7 +71,7 @@ pub(super) async fn read_entries(
     }
 }
 
-/// Returns the index entries of a document, without its text if there is no pass to read it.
+/// Returns the index entries of a document. Without a pass, its text is not read.
 async fn entries(reader: &TextReader, document: NodeRow, pass: Option<ReadPass>) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
         return Ok(DocumentEntries::NONE);

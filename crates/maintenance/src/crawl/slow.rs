@@ -20,7 +20,7 @@ const ROUND: Duration = Duration::from_secs(30);
 /// Error codes of documents that an external program may be able to read.
 const NEED_PROGRAMS: [Code; 3] = [Code::NeedsPoppler, Code::NeedsSoffice, Code::NeedsTesseract];
 
-/// Documents that are read in pass, a page after the other.
+/// Documents that are read in turn, a page after the other.
 #[derive(Default)]
 struct Round {
     /// The documents of this page.

@@ -6,14 +6,14 @@
 //!
 //!     load put HOST:PORT PREFIX RUN BYTES CONNECTIONS SECONDS AUTHORIZATION|- load get HOST:PORT PREFIX FILES BYTES
 //!     CONNECTIONS SECONDS AUTHORIZATION|- load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load paths
-//!     HOST:PORT LIST 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load fill HOST:PORT PREFIX FILES BYTES CONNECTIONS 0
+//!     HOST:PORT LIST 1 PAUSE CONNECTIONS SECONDS AUTHORIZATION|- load fill HOST:PORT PREFIX FILES BYTES CONNECTIONS 0
 //!     AUTHORIZATION|-
 //!
 //! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get`
 //! reads these in random order and checks their length, `page` asks for the same path again and again, `paths` for
-//! those in the lines of the file LIST, one after the other. Prints: RESULT
-//! requests microseconds refused broken p50 p99, the last two in microseconds; a refused request was answered with an
-//! error, a broken one not at all.
+//! those in the lines of the file LIST, one after the other, with pauses between requests of PAUSE milliseconds on
+//! average. Prints: RESULT requests microseconds refused broken p50 p99, the last two in microseconds; a refused request
+//! was answered with an error, a broken one not at all.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -177,7 +177,11 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
     let files: u64 = if plan.mode == "put" { 0 } else { plan.run.parse().unwrap_or(1) };
     let reads = ["get", "page", "paths"].contains(&plan.mode.as_str());
     let mut connection = Connection::open(&plan.host).ok();
+    let pause = if plan.mode == "paths" { plan.bytes as u64 * 1_000 } else { 0 };
     for count in 0.. {
+        if pause > 0 {
+            thread::sleep(Duration::from_micros(random.next() % (2 * pause)));
+        }
         let started = Instant::now();
         let in_turn = plan.mode == "fill" || plan.mode == "paths";
         let taken = if in_turn { next.fetch_add(1, Ordering::Relaxed) } else { count };

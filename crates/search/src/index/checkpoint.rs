@@ -58,8 +58,10 @@ impl Checkpoint {
         let Comparison { due, after, counts, last } = self.comparison;
         let last_counts = last.map(|last| last.counts).unwrap_or_default();
         let numbers = [self.sequence, self.walk.unwrap_or_default(), after.unwrap_or_default()];
-        let mut numbers = numbers.into_iter().chain(self.newest.into_iter().flat_map(|newest| [newest.sequence, newest.node]));
-        let times = [due.unwrap_or_default(), last.map_or(0, |last| last.at), self.newest.map_or(0, |newest| newest.at)];
+        let mut numbers =
+            numbers.into_iter().chain(self.newest.into_iter().flat_map(|newest| [newest.sequence, newest.node]));
+        let times =
+            [due.unwrap_or_default(), last.map_or(0, |last| last.at), self.newest.map_or(0, |newest| newest.at)];
         let WalkCounts { texts, cut, faults, removed } = self.walk_counts;
         let of = |counts: ComparisonCounts| [counts.documents, counts.missing, counts.outdated, counts.surplus];
         let mut counted = [texts, cut, faults, removed].into_iter().chain(of(counts)).chain(of(last_counts));

@@ -50,7 +50,7 @@ impl Follower {
             self.comparison_pace.note(&self.storage, begun, 0);
             return Ok(false);
         };
-        let (first, end) = (Id::new(after.get() + 1), last.unwrap_or(Id::new(i64::MAX)));
+        let (first, end) = (Id::new(after.get().saturating_add(1)), last.unwrap_or(Id::new(i64::MAX)));
         let mut indexed = blocking(move || view.entries_between(first, end)).await?;
         let mut differing = Vec::new();
         let counts = &mut self.checkpoint.comparison.counts;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use database::content::feed::{self, Change};
 use database::{Engine, Reader};
-use model::{Id, Result, Timestamp};
+use model::{Error, Id, Result, Timestamp};
 use repository::{IndexEffect, index_effect};
-use search::index::{Checkpoint, FollowedEvent, Gap};
+use search::index::{Checkpoint, FollowedEvent, Gap, MAX_GAPS};
 
 use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
 
@@ -17,8 +17,8 @@ const BATCH: usize = 500;
 const GAPS: Duration = Duration::from_secs(1);
 /// Age at which a missing sequence counts as that of a transaction that was rolled back.
 const GIVEN_UP: Duration = Duration::from_secs(60 * 60);
-/// Limit on the missing sequences that are remembered.
-const MAX_GAPS: usize = 10_000;
+/// Sequences between a checkpoint and the next event from which on the checkpoint is wrong.
+const MAX_JUMP: i64 = 10_000_000;
 
 impl Follower {
     /// Writes the documents that the next events changed. Returns false if there are no events.
@@ -36,8 +36,16 @@ impl Follower {
             Ok(changes)
         };
         let changes = self.database.database.read(read).await?;
+        let engine = self.database.database.engine();
+        let next = changes.iter().map(|change| change.sequence).find(|next| *next > sequence);
+        if next.is_some_and(|next| is_jump(engine, sequence, next)) {
+            // What was followed before stays, so that the next look at the index finds the same and rebuilds it.
+            self.commit().await?;
+            return Err(Error::corrupt(
+                "the checkpoint of the search index is far before the next event; the server rebuilds the index",
+            ));
+        }
         if changes.is_empty() {
-            let engine = self.database.database.engine();
             note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
             self.followed = state;
             return Ok(false);
@@ -56,7 +64,6 @@ impl Follower {
         for id in of(IndexEffect::Below) {
             self.write_below(id).await?;
         }
-        let engine = self.database.database.engine();
         note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
         Ok(true)
     }
@@ -85,6 +92,12 @@ impl Follower {
     }
 }
 
+/// Returns whether the next event after a checkpoint is so far from it that the checkpoint cannot be right. SQLite has
+/// no missing sequences that count.
+pub(super) fn is_jump(engine: Engine, sequence: i64, next: i64) -> bool {
+    engine == Engine::Postgres && next.saturating_sub(sequence) > MAX_JUMP
+}
+
 /// Moves a checkpoint behind the changes, and remembers sequences that are missing, and since when this process misses
 /// them: clocks jump, and those of servers differ. `asked` are those that were missing before and were asked for again.
 fn note_followed(
@@ -98,8 +111,11 @@ fn note_followed(
     // SQLite assigns sequences in the order of the commits.
     let has_gaps = engine == Engine::Postgres;
     let newest = seen.last().copied().unwrap_or_default().max(checkpoint.sequence);
-    let missing = (checkpoint.sequence + 1..newest).filter(|sequence| has_gaps && !seen.contains(sequence));
-    let missing: Vec<Gap> = missing.map(|sequence| Gap { sequence, since: now.micros() }).collect();
+    // No more are remembered, whatever the distance; the newest are.
+    let passed = if has_gaps { checkpoint.sequence.saturating_add(1)..newest } else { 0..0 };
+    let missing = passed.rev().filter(|sequence| !seen.contains(sequence)).take(MAX_GAPS);
+    let mut missing: Vec<Gap> = missing.map(|sequence| Gap { sequence, since: now.micros() }).collect();
+    missing.reverse();
     let (asked, given_up) = (asked.iter().collect::<BTreeSet<_>>(), now.before(GIVEN_UP).micros());
     let has_waited = |sequence: &i64| missed.get(sequence).is_some_and(|since| since.elapsed() >= GIVEN_UP);
     let is_over = |gap: &Gap| gap.since <= given_up && has_waited(&gap.sequence) && asked.contains(&gap.sequence);
@@ -124,6 +140,16 @@ fn note_followed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distances_are_bounded() {
+        assert!(is_jump(Engine::Postgres, 0, i64::MAX) && is_jump(Engine::Postgres, i64::MIN, i64::MAX));
+        assert!(!is_jump(Engine::Postgres, 5, 5 + MAX_JUMP) && is_jump(Engine::Postgres, 5, 6 + MAX_JUMP));
+        assert!(!is_jump(Engine::Sqlite, 0, i64::MAX));
+        let mut checkpoint = Checkpoint { sequence: i64::MAX, ..Checkpoint::default() };
+        note_followed((&mut checkpoint, &mut HashMap::new()), Engine::Postgres, &[], &[]);
+        assert_eq!((checkpoint.sequence, checkpoint.gaps.len()), (i64::MAX, 0));
+    }
 
     #[test]
     fn an_open_transaction_is_not_given_up_because_a_clock_jumps() {

@@ -9,6 +9,7 @@ use repository::{Generation, SearchHome, SearchSettings, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
 
 use super::blocking::blocking;
+use super::events::is_jump;
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
 /// and can become visible out of order.
@@ -95,7 +96,8 @@ fn open(home: &SearchHome, generation: &Generation, suspect: bool) -> Result<Arc
     Ok(Arc::new(index))
 }
 
-/// Returns whether the content database contains the newest event that an index has followed, and the index contains
+/// Returns whether the content database contains the newest event that an index has followed, the next one is not far
+/// from it, and the index contains
 /// no text that it must not contain.
 pub(super) async fn is_usable(
     database: &StorageDatabase,
@@ -108,7 +110,14 @@ pub(super) async fn is_usable(
         return Ok(false);
     }
     let Some(newest) = checkpoint.newest else { return Ok(checkpoint.sequence == 0) };
-    let found = database.read(move |reader: &mut Reader<'_>| feed::at(reader, &[newest.sequence])).await?;
+    let sequence = checkpoint.sequence;
+    let read = move |reader: &mut Reader<'_>| {
+        Ok((feed::at(reader, &[newest.sequence])?, feed::after(reader, sequence, 1)?.pop()))
+    };
+    let (found, next) = database.read(read).await?;
+    if next.is_some_and(|next| is_jump(database.engine(), sequence, next.sequence)) {
+        return Ok(false);
+    }
     Ok(found.first().is_some_and(|event| (event.at.micros(), event.node_id.get()) == (newest.at, newest.node)))
 }
 
@@ -126,5 +135,5 @@ pub(super) async fn starting_checkpoint(database: &StorageDatabase, checkpoint: 
     let newest =
         event.map(|event| FollowedEvent { sequence: event.sequence, at: event.at.micros(), node: event.node_id.get() });
     let overtaken = if database.database.engine() == Engine::Postgres { OVERTAKEN } else { 0 };
-    Ok(Checkpoint { sequence: (last - overtaken).max(0), newest, ..checkpoint })
+    Ok(Checkpoint { sequence: last.saturating_sub(overtaken).max(0), newest, ..checkpoint })
 }

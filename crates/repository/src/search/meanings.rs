@@ -149,8 +149,9 @@ impl Meanings {
         }
         let mut query = query.clone();
         query.resolve(&resolved);
+        let is_current = are_current(admission);
         query.replace_filters(|filter| match filter {
-            Filter::Column(condition) => Some(Filter::Values(self.values(condition, admission, database))),
+            Filter::Column(condition) => Some(Filter::Values(self.values(condition, &is_current, database))),
             Filter::Status(Status::Mine) => Some(Filter::Author(vec![admission.principal.id])),
             Filter::Status(Status::Followed) => Some(Filter::Documents(followed.clone())),
             Filter::Status(Status::CheckedOut) => {
@@ -162,26 +163,30 @@ impl Meanings {
         query
     }
 
-    /// Returns the columns for which a condition stands. Values that changed since they were indexed fulfil nothing.
-    fn values(&self, condition: &ColumnCondition, admission: &CallerAdmission, database: Id) -> ValuesFilter {
+    /// Returns the columns for which a condition stands.
+    fn values(&self, condition: &ColumnCondition, is_current: &Within, database: Id) -> ValuesFilter {
         let people = condition.person.as_ref().and_then(|name| self.in_columns.get(name));
         let people = people.map(Vec::as_slice).unwrap_or_default();
         let named = self.columns.of(database).iter().filter(|column| column.name == condition.name);
         let conditions = named.filter_map(|column| Some((column.id, condition.of_kind(&column.kind, people)?)));
-        let (places, unindexed, unknown) =
-            (admission.places.clone(), admission.unindexed.clone(), admission.unknown.clone());
-        let is_current = move |position: Position| {
-            if unindexed.has_other_values(position.node) {
-                return false;
-            }
-            let place = unindexed.changed_place(position.node).unwrap_or(position.place);
-            if let Err(place) = places.scope(position.collection, place) {
-                unknown.add(place);
-            }
-            places.upward(position.collection, place).any(|above| above == position.library)
-        };
-        ValuesFilter { conditions: conditions.collect(), is_current: Within(Arc::new(is_current)) }
+        ValuesFilter { conditions: conditions.collect(), is_current: is_current.clone() }
     }
+}
+
+/// Tells whether the indexed values of a document are those that it has now. Others fulfil nothing.
+fn are_current(admission: &CallerAdmission) -> Within {
+    let (places, unindexed, unknown) =
+        (admission.places.clone(), admission.unindexed.clone(), admission.unknown.clone());
+    Within(Arc::new(move |position: Position| {
+        if unindexed.has_other_values(position.node) {
+            return false;
+        }
+        let place = unindexed.changed_place(position.node).unwrap_or(position.place);
+        if let Err(place) = places.scope(position.collection, place) {
+            unknown.add(place);
+        }
+        places.upward(position.collection, place).any(|above| above == position.library)
+    }))
 }
 
 /// Limit on the words of a name that are looked for.

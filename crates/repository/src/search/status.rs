@@ -281,7 +281,7 @@ async fn read_status(
         };
         let next = feed::after(reader, checkpoint.sequence, 1)?.pop();
         let events_behind = match &next {
-            Some(_) => model::unsigned(event::last(reader)? - checkpoint.sequence),
+            Some(_) => model::unsigned(event::last(reader)?.saturating_sub(checkpoint.sequence)),
             None => 0,
         };
         let (mut faults, entries) = match view.fault_counts().and_then(|faults| Ok((faults, view.entries()?))) {

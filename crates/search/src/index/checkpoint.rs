@@ -1,11 +1,16 @@
 //! Position of an index in the events of its content database.
 
-use model::Error;
+use model::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
 pub const FORMAT: u32 = 10;
+
+/// Limit on the missing sequences that are remembered.
+pub const MAX_GAPS: usize = 10_000;
+/// Limit on the numbers in a checkpoint, which no farm reaches, so that sums of them are numbers.
+const MAX_NUMBER: u64 = 1 << 60;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +47,38 @@ impl Checkpoint {
     pub(super) fn of_empty_index() -> Self {
         Self { format: FORMAT, walk: Some(0), ..Self::default() }
     }
+
+    /// Returns a checkpoint that was read, after a look at its numbers: whoever writes an index may make them up.
+    ///
+    /// # Errors
+    /// `Corrupt` if they are impossible.
+    pub(super) fn checked(self) -> Result<Self> {
+        let is_number = |number: i64| u64::try_from(number).is_ok_and(|number| number <= MAX_NUMBER);
+        let is_time = |time: i64| time.unsigned_abs() <= MAX_NUMBER;
+        let Comparison { due, after, counts, last } = self.comparison;
+        let last_counts = last.map(|last| last.counts).unwrap_or_default();
+        let numbers = [self.sequence, self.walk.unwrap_or_default(), after.unwrap_or_default()];
+        let mut numbers =
+            numbers.into_iter().chain(self.newest.into_iter().flat_map(|newest| [newest.sequence, newest.node]));
+        let times =
+            [due.unwrap_or_default(), last.map_or(0, |last| last.at), self.newest.map_or(0, |newest| newest.at)];
+        let WalkCounts { texts, cut, faults, removed } = self.walk_counts;
+        let of = |counts: ComparisonCounts| [counts.documents, counts.missing, counts.outdated, counts.surplus];
+        let mut counted = [texts, cut, faults, removed].into_iter().chain(of(counts)).chain(of(last_counts));
+        let is_gap = |gap: &Gap| gap.sequence >= 0 && gap.sequence < self.sequence && is_time(gap.since);
+        let is_possible = numbers.all(is_number)
+            && times.into_iter().all(is_time)
+            && counted.all(|count| count <= MAX_NUMBER)
+            && self.retry.is_none_or(|(document, version)| document >= 0 && version >= 0)
+            && self.gaps.len() <= MAX_GAPS
+            && self.gaps.iter().all(is_gap);
+        if is_possible { Ok(self) } else { Err(impossible()) }
+    }
+}
+
+/// Returns the error for a checkpoint with impossible numbers.
+pub(super) fn impossible() -> Error {
+    Error::corrupt("the checkpoint of the search index is damaged; the server rebuilds the index")
 }
 
 /// Returns the error for an index of another version.
@@ -87,7 +124,7 @@ pub struct ComparisonCounts {
 impl ComparisonCounts {
     /// Returns the number of documents that differed.
     pub fn differences(&self) -> u64 {
-        self.missing + self.outdated + self.surplus
+        self.missing.saturating_add(self.outdated).saturating_add(self.surplus)
     }
 }
 
@@ -122,4 +159,41 @@ pub struct Gap {
     pub sequence: i64,
     /// Time at which it was first missed, in microseconds since 1970.
     pub since: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_numbers_are_refused() {
+        let good = Checkpoint {
+            sequence: 20,
+            newest: Some(FollowedEvent { sequence: 20, at: 1, node: 3 }),
+            gaps: vec![Gap { sequence: 19, since: -1 }],
+            walk: Some(7),
+            ..Checkpoint::of_empty_index()
+        };
+        assert_eq!(good.clone().checked().unwrap(), good);
+        let gap = Gap { sequence: 1, since: 0 };
+        let counts = ComparisonCounts { missing: u64::MAX, outdated: 1, ..ComparisonCounts::default() };
+        assert_eq!(counts.differences(), u64::MAX);
+        let wrong: [fn(&mut Checkpoint); 8] = [
+            |checkpoint| checkpoint.sequence = -1,
+            |checkpoint| checkpoint.sequence = i64::MAX,
+            |checkpoint| checkpoint.gaps = vec![Gap { sequence: 20, since: 0 }],
+            |checkpoint| checkpoint.gaps = vec![Gap { sequence: -1, since: 0 }],
+            |checkpoint| checkpoint.walk = Some(i64::MIN),
+            |checkpoint| checkpoint.walk_counts.texts = u64::MAX,
+            |checkpoint| checkpoint.comparison.counts.missing = u64::MAX,
+            |checkpoint| checkpoint.comparison.due = Some(i64::MIN),
+        ];
+        for spoil in wrong {
+            let mut checkpoint = good.clone();
+            spoil(&mut checkpoint);
+            assert_eq!(checkpoint.checked().unwrap_err().kind(), model::ErrorKind::Corrupt);
+        }
+        let many = |count| Checkpoint { gaps: vec![gap; count], ..good.clone() }.checked().is_ok();
+        assert_eq!((many(MAX_GAPS), many(MAX_GAPS + 1)), (true, false));
+    }
 }

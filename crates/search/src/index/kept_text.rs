@@ -101,7 +101,15 @@ impl KeptText<'_> {
                     return Ok(Some(word));
                 }
                 None if self.is_complete() => return Ok(None),
-                _ => self.read_part()?,
+                None => {
+                    // What separates words is passed over once.
+                    self.at = self.reader.text.len();
+                    self.read_part()?;
+                }
+                Some(word) => {
+                    self.at = word.start;
+                    self.read_part()?;
+                }
             }
         }
     }
@@ -126,6 +134,11 @@ impl KeptText<'_> {
         let TextReader { decompressor, text, part } = &mut *self.reader;
         part.clear();
         decompressor.decompress_to_buffer(frame, part).map_err(|error| damaged().with_source(error))?;
+        // Only the last part is shorter, by a part of a character at most. So there are few parts.
+        let is_usual = if left.is_empty() { !part.is_empty() } else { part.len() + 3 >= PART };
+        if !is_usual || text.len() + part.len() > KEPT {
+            return Err(damaged());
+        }
         text.push_str(std::str::from_utf8(part).map_err(|error| damaged().with_source(error))?);
         Ok(())
     }
@@ -184,6 +197,28 @@ mod tests {
         for damaged in [&packed[..3], &packed[..packed.len() - 1], &[&packed[..8], &[0; 20]].concat(), &[255; 9]] {
             assert_eq!(spans(damaged).unwrap_err().kind(), ErrorKind::Corrupt);
         }
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_kept() {
+        let part = |text: &[u8]| {
+            let frame = zstd::bulk::compress(text, LEVEL).unwrap();
+            [&(frame.len() as u32).to_le_bytes()[..], &frame].concat()
+        };
+        let full = part(&vec![b'x'; PART]);
+        let read = |packed: &[u8]| {
+            let mut reader = TextReader::new().unwrap();
+            let mut kept = reader.open(packed);
+            let read = kept.read_until(usize::MAX).map_err(|error| error.kind());
+            (read, kept.text().len())
+        };
+        assert_eq!(read(&full.repeat(KEPT / PART)), (Ok(()), KEPT));
+        assert_eq!(read(&full.repeat(1_000)), (Err(ErrorKind::Corrupt), KEPT));
+        assert_eq!(spans(&full.repeat(1_000)).unwrap_err().kind(), ErrorKind::Corrupt);
+        // A part that is larger than a part, many small ones, and empty ones.
+        assert_eq!(read(&part(&vec![b'x'; 100 << 20])), (Err(ErrorKind::Corrupt), 0));
+        assert_eq!(read(&part(b"x").repeat(100_000)), (Err(ErrorKind::Corrupt), 0));
+        assert_eq!(read(&part(b"").repeat(100_000)), (Err(ErrorKind::Corrupt), 0));
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod word_tokenizers;
 
 pub use admission::{Admission, ChangedDocument, PlaceAccess, PlaceKey, ValidEntry};
 pub use checkpoint::{
-    Checkpoint, Comparison, ComparisonCounts, FORMAT, FinishedComparison, FollowedEvent, Gap, WalkCounts,
+    Checkpoint, Comparison, ComparisonCounts, FORMAT, FinishedComparison, FollowedEvent, Gap, MAX_GAPS, WalkCounts,
 };
 pub use clock::Clock;
 pub use entry::{Audience, Entry, EntryProperties, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print};

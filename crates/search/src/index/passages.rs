@@ -39,8 +39,13 @@ impl PassageFinder<'_> {
         let Some(address) = address else { return Ok(None) };
         let packed = self.packed((node, version), address)?;
         let mut kept = self.texts.open(&packed);
-        kept.read_until(usize::MAX)?;
-        Ok(Some(passages(kept.text(), &mut self.matcher, limit, &self.clock)))
+        while !kept.is_complete() && !self.clock.is_over_now() {
+            kept.read_until(kept.text().len() + 1)?;
+        }
+        let is_read = kept.is_complete();
+        let mut found = passages(kept.text(), &mut self.matcher, limit, &self.clock);
+        found.whole &= is_read;
+        Ok(Some(found))
     }
 }
 
@@ -50,12 +55,12 @@ fn passages(text: &str, matcher: &mut WordMatcher, limit: usize, clock: &Clock) 
     let (mut words, mut before) = (Vec::<Range<usize>>::new(), 0);
     let (mut spans, mut folded) = (Words::of(text), String::new());
     while let Some(span) = spans.next_span() {
-        if !matcher.may_fit(&text[span.clone()]) {
-            continue;
-        }
         if clock.is_over() {
             found.whole = false;
             break;
+        }
+        if !matcher.may_fit(&text[span.clone()]) {
+            continue;
         }
         fold_into(&text[span.clone()], &mut folded);
         if matcher.fits(&folded).is_none() {

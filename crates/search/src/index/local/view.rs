@@ -14,9 +14,12 @@ use super::schema::Fields;
 use crate::index::checkpoint::{Checkpoint, other_version};
 
 /// Reads the checkpoint of the newest commit.
+///
+/// # Errors
+/// `Corrupt` if it is of another version, or its numbers are impossible.
 pub(super) fn newest_checkpoint(index: &Index) -> Result<Checkpoint> {
     match index.load_metas().map_err(index_failed)?.payload {
-        Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version()),
+        Some(payload) => serde_json::from_str::<Checkpoint>(&payload).map_err(|_| other_version())?.checked(),
         None => Ok(Checkpoint::of_empty_index()),
     }
 }

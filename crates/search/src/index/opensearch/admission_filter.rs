@@ -9,6 +9,7 @@ use super::bitmap::bitmap;
 use super::document::state;
 use super::view::SharedView;
 use crate::index::admission::{Admission, ChangedDocument, PlaceAccess, PlaceKey};
+use crate::index::clock::Clock;
 use crate::query::Position;
 
 /// What a caller may find in a view.
@@ -20,10 +21,11 @@ pub(super) struct AdmissionFilter {
 }
 
 impl AdmissionFilter {
-    pub(super) fn of(view: &SharedView, admission: &dyn Admission) -> Self {
+    /// Makes the filter. It must not be used when time is up: it ends early then.
+    pub(super) fn of(view: &SharedView, admission: &dyn Admission, clock: &Clock) -> Self {
         let (caller, changed) = (admission.caller().get(), admission.changed());
         let (mut viewed, mut edited) = (Vec::new(), Vec::new());
-        view.each_place(|number, key| match admission.access(key) {
+        view.each_place(clock, |number, key| match admission.access(key) {
             PlaceAccess::None => {}
             PlaceAccess::View => viewed.push(number),
             PlaceAccess::ViewDrafts => {
@@ -76,10 +78,10 @@ impl AdmissionFilter {
         in_nodes(&self.changed)
     }
 
-    /// Returns a filter for entries at a position.
-    pub(super) fn at(&self, view: &SharedView, fits: impl Fn(Position) -> bool) -> Value {
+    /// Returns a filter for entries at a position. It must not be used when time is up: it ends early then.
+    pub(super) fn at(&self, view: &SharedView, clock: &Clock, fits: impl Fn(Position) -> bool) -> Value {
         let mut numbers = Vec::new();
-        view.each_place(|number, key| {
+        view.each_place(clock, |number, key| {
             let PlaceKey { collection, place, library } = *key;
             if fits(Position { node: Id::NONE, collection, place, library }) {
                 numbers.push(number);

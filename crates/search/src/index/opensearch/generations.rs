@@ -8,6 +8,7 @@ use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
 use super::index::SharedIndex;
+use super::limits::Limits;
 use super::mapping;
 use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use super::stored_checkpoint::{StoredCheckpoint, checkpoint_path, write_alias};
@@ -38,7 +39,7 @@ impl SharedGenerations {
     /// # Errors
     /// `Unavailable` if the server does not answer.
     pub fn current(&self) -> Result<Option<String>> {
-        let known = self.server.ask(Method::GET, &format!("/_alias/{}", self.alias), None, BACKGROUND_TIMEOUT)?;
+        let known = self.ask(Method::GET, &format!("/_alias/{}", self.alias), None)?;
         Ok(known.and_then(|known| known.as_object()?.keys().next().cloned()))
     }
 
@@ -74,7 +75,7 @@ impl SharedGenerations {
     /// `Unavailable` if the server does not answer.
     pub fn create_building(&self, job: Id) -> Result<String> {
         let name = self.building(job);
-        if self.server.ask(Method::GET, &checkpoint_path(&name), None, BACKGROUND_TIMEOUT)?.is_none() {
+        if self.ask(Method::GET, &checkpoint_path(&name), None)?.is_none() {
             self.remove(&name)?;
             self.create(&name)?;
         }
@@ -123,7 +124,7 @@ impl SharedGenerations {
     /// # Errors
     /// `Unavailable` if the server does not answer.
     pub fn size(&self) -> Result<u64> {
-        let stats = self.server.ask(Method::GET, &format!("/{}/_stats/store", self.alias), None, BACKGROUND_TIMEOUT)?;
+        let stats = self.ask(Method::GET, &format!("/{}/_stats/store", self.alias), None)?;
         Ok(stats.and_then(|stats| stats["_all"]["total"]["store"]["size_in_bytes"].as_u64()).unwrap_or_default())
     }
 
@@ -139,34 +140,35 @@ impl SharedGenerations {
     /// Returns the names of all indexes of the content database.
     fn names(&self) -> Result<Vec<String>> {
         let path = format!("/_alias/{}-*-write", self.alias);
-        let known = self.server.ask(Method::GET, &path, None, BACKGROUND_TIMEOUT)?.unwrap_or_default();
+        let known = self.ask(Method::GET, &path, None)?.unwrap_or_default();
         Ok(known.as_object().map(|known| known.keys().cloned().collect()).unwrap_or_default())
     }
 
     fn create(&self, name: &str) -> Result<()> {
         let aliases = [write_alias(name)];
         // The alias keeps a checkpoint from creating an index by accident.
-        self.done(self.server.ask(
-            Method::PUT,
-            &format!("/{name}"),
-            Some(mapping::index(&aliases)),
-            BACKGROUND_TIMEOUT,
-        )?)?;
+        self.done(self.ask(Method::PUT, &format!("/{name}"), Some(mapping::index(&aliases)))?)?;
         let path = format!("{}?require_alias=true&op_type=create", checkpoint_path(&aliases[0]));
-        self.server.ask(Method::PUT, &path, Some(StoredCheckpoint::first().fields()?), BACKGROUND_TIMEOUT)?;
+        self.ask(Method::PUT, &path, Some(StoredCheckpoint::first().fields()?))?;
         Ok(())
     }
 
+    /// Has the alias stand for this index and for no other, in one step.
     fn use_index(&self, name: &str) -> Result<()> {
-        let mut actions = vec![json!({"add": {"index": name, "alias": self.alias}})];
-        if let Some(current) = self.current()?.filter(|current| current != name) {
-            actions.insert(0, json!({"remove": {"index": current, "alias": self.alias}}));
-        }
-        self.done(self.server.ask(Method::POST, "/_aliases", Some(json!({"actions": actions})), BACKGROUND_TIMEOUT)?)
+        // Where an index does not have the alias, there is nothing to remove.
+        let actions = json!([
+            {"remove": {"index": format!("{}-*", self.alias), "alias": self.alias}},
+            {"add": {"index": name, "alias": self.alias}},
+        ]);
+        self.done(self.ask(Method::POST, "/_aliases", Some(json!({"actions": actions})))?)
+    }
+
+    fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Option<Value>> {
+        self.server.ask(method, path, body, Limits::short(BACKGROUND_TIMEOUT))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        match self.server.ask(Method::DELETE, &format!("/{name}"), None, BACKGROUND_TIMEOUT)? {
+        match self.ask(Method::DELETE, &format!("/{name}"), None)? {
             None => Ok(()),
             done => self.done(done),
         }

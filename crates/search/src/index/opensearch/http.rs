@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -18,9 +19,17 @@ use model::{Error, Result};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Limit on the bytes of an answer.
-const MAX_ANSWER: usize = 128 << 20;
+use super::limits::Limits;
+
+/// Bytes that every answer may have at any time.
+const FREE: usize = 256 << 10;
+/// Limit on the bytes of an answer that is an error.
+const MAX_REFUSAL: usize = 64 << 10;
+/// Limit on the KiB of all longer answers that are received and parsed at the same time in this process.
+const MAX_AT_ONCE: u32 = 64 << 10;
+static AT_ONCE: Semaphore = Semaphore::const_new(MAX_AT_ONCE as usize);
 /// Limit on the time for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 /// Time beyond the limit of a request after which its caller waits no longer.
@@ -40,8 +49,10 @@ pub(super) enum Body {
 pub(super) struct Answer {
     /// Status code.
     pub(super) status: u16,
-    /// Its body.
-    pub(super) bytes: Bytes,
+    /// Its body. That of an error is empty if it is too long.
+    pub(super) bytes: Vec<u8>,
+    /// Its share of what may be received and parsed at the same time.
+    _share: Option<SemaphorePermit<'static>>,
 }
 
 /// The connections to one server.
@@ -71,29 +82,26 @@ impl Http {
         Ok(Self { client, base, authorization })
     }
 
-    /// Sends a request and waits for the whole answer, at most for `limit`. Blocks.
+    /// Sends a request and waits for the whole answer within its limits. Longer answers also wait for each other. Drop
+    /// the answer when it is parsed. Blocks.
     ///
     /// # Errors
     /// `Unavailable` if there is no answer in time, or it is too long.
-    pub(super) fn send(&self, method: Method, path: &str, body: Body, limit: Duration) -> Result<Answer> {
+    pub(super) fn send(&self, method: Method, path: &str, body: Body, limits: Limits) -> Result<Answer> {
         let request = self.request(method, path, body)?;
         let (client, base) = (self.client.clone(), self.base.clone());
         let (answers, answer) = sync_channel(1);
         let ask = async move {
             let asked = async {
                 let (head, body) = client.request(request).await.map_err(|error| away(&base, error))?.into_parts();
-                let body = Limited::new(body, MAX_ANSWER).collect().await.map_err(|error| {
-                    let text = format!("the connection to the search server at {base} was lost during its answer");
-                    Error::unavailable(text).with_source(error)
-                })?;
-                Ok(Answer { status: head.status.as_u16(), bytes: body.to_bytes() })
+                received(&base, head.status.as_u16(), body, limits.bytes).await
             };
-            let answer = tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| Err(silent(&base)));
+            let answer = tokio::time::timeout(limits.time, asked).await.unwrap_or_else(|_| Err(silent(&base)));
             // The caller may have stopped waiting.
             let _ = answers.send(answer);
         };
         runtime()?.spawn(ask);
-        answer.recv_timeout(limit + GRACE).unwrap_or_else(|_| Err(silent(&self.base)))
+        answer.recv_timeout(limits.time + GRACE).unwrap_or_else(|_| Err(silent(&self.base)))
     }
 
     fn request(&self, method: Method, path: &str, body: Body) -> Result<Request<Full<Bytes>>> {
@@ -112,6 +120,40 @@ impl Http {
         let built = request.body(Full::new(bytes));
         built.map_err(|error| Error::invalid("the address of the search server cannot be used").with_source(error))
     }
+}
+
+/// Receives the body of an answer of at most so many bytes.
+///
+/// # Errors
+/// `Unavailable` if it is longer or breaks off.
+async fn received(base: &str, status: u16, mut body: Incoming, limit: usize) -> Result<Answer> {
+    let is_refusal = status >= 400;
+    let limit = if is_refusal { MAX_REFUSAL } else { limit };
+    let (mut bytes, mut share) = (Vec::new(), None);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Error::unavailable(format!("the connection to the search server at {base} was lost during its answer"))
+                .with_source(error)
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = bytes.len() + data.len();
+        if length > limit {
+            if is_refusal {
+                return Ok(Answer { status, bytes: Vec::new(), _share: None });
+            }
+            return Err(Error::unavailable(format!(
+                "the answer of the search server at {base} is longer than {limit} bytes, which is more than was asked \
+                 for: check what answers there"
+            )));
+        }
+        if length > FREE && share.is_none() {
+            let wanted = u32::try_from(limit >> 10).unwrap_or(MAX_AT_ONCE).min(MAX_AT_ONCE);
+            let ended = |error| Error::unavailable("answers of the search server are not received").with_source(error);
+            share = Some(AT_ONCE.acquire_many(wanted).await.map_err(ended)?);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(Answer { status, bytes, _share: share })
 }
 
 /// The tasks that send requests have a thread of their own, which outlives all indexes.

@@ -9,7 +9,7 @@ use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
 use super::admission_filter::AdmissionFilter;
-use super::answer::{buckets, field};
+use super::answer::{FoundHit, MAX_HITS, Stored};
 use super::document::identifier;
 use super::view::SharedView;
 use crate::index::admission::Admission;
@@ -17,7 +17,9 @@ use crate::index::clock::Clock;
 use crate::index::entry::{Audience, Fault, FaultyDocument, IndexedEntry, WantedFaults};
 
 /// Entries that are read at once; the server returns no more.
-const BATCH: usize = 10_000;
+const BATCH: usize = MAX_HITS;
+/// Limit on the batches of one question.
+const MAX_PAGES: usize = 1_000;
 /// Limit on the columns of one library that are looked at.
 const MAX_COLUMNS: usize = 10_000;
 
@@ -31,10 +33,10 @@ impl SharedView {
         let range = json!({"range": {"node": {"gte": first.get(), "lte": last.get()}}});
         let fields = ["node", "version", "place", "face", "holder", "name_print", "properties_print"];
         self.each(range, &fields, |hit| {
-            let id = |name: &str| field(hit, name).map(Id::new);
+            let id = |name: &str| hit.field(name).map(Id::new);
             let entry = || {
-                let audience = Audience::of(field(hit, "face")?.cast_unsigned())?;
-                let print = |name: &str| field(hit, name).map(i64::cast_unsigned);
+                let audience = Audience::of(hit.field("face")?.cast_unsigned())?;
+                let print = |name: &str| hit.field(name).map(i64::cast_unsigned);
                 let prints = (print("name_print")?, print("properties_print")?);
                 let holder = id("holder").unwrap_or(Id::NONE);
                 Some((id("node")?, IndexedEntry::new(id("version")?, id("place")?, audience, holder, prints)))
@@ -51,7 +53,7 @@ impl SharedView {
     pub(crate) fn library_of(&self, node: Id) -> Result<Id> {
         let mut library = Id::NONE;
         self.each(json!({"term": {"node": node.get()}}), &["node", "library"], |hit| {
-            library = field(hit, "library").map_or(Id::NONE, Id::new);
+            library = hit.field("library").map_or(Id::NONE, Id::new);
         })?;
         Ok(library)
     }
@@ -60,12 +62,13 @@ impl SharedView {
     pub(crate) fn documents_with_other_values(&self, library: Id, known: &HashSet<Id>) -> Result<Vec<Id>> {
         let in_library = json!({"term": {"library": library.get()}});
         let columns = json!({"columns": {"terms": {"field": "value_columns", "size": MAX_COLUMNS}}});
-        let answer = self.list(json!({"size": 0, "query": {"bool": {"filter": [in_library]}}, "aggs": columns}))?;
-        let other = buckets(&answer.counts["columns"]).filter_map(|(column, _)| column.as_i64());
+        let asked = json!({"size": 0, "query": {"bool": {"filter": [in_library]}}, "aggs": columns});
+        let answer = self.list(asked, 0, MAX_COLUMNS)?;
+        let other = answer.counts.values("columns").iter().filter_map(|column| column.key.as_i64());
         let other: Vec<i64> = other.filter(|column| !known.contains(&Id::new(*column))).collect();
         let mut found = Vec::new();
         let filter = json!({"bool": {"filter": [in_library, {"terms": {"value_columns": other}}]}});
-        self.each(filter, &["node"], |hit| found.extend(field(hit, "node").map(Id::new)))?;
+        self.each(filter, &["node"], |hit| found.extend(hit.field("node").map(Id::new)))?;
         found.sort_unstable();
         found.dedup();
         Ok(found)
@@ -74,9 +77,9 @@ impl SharedView {
     /// See [`crate::index::View::fault_counts`].
     pub(crate) fn fault_counts(&self) -> Result<BTreeMap<String, u64>> {
         let counts = json!({"size": 0, "aggs": {"faults": {"terms": {"field": "fault", "size": MAX_COLUMNS}}}});
-        let answer = self.list(counts)?;
-        let faults = buckets(&answer.counts["faults"]);
-        Ok(faults.filter_map(|(code, count)| Some((code.as_str()?.to_owned(), count))).collect())
+        let answer = self.list(counts, 0, MAX_COLUMNS)?;
+        let faults = answer.counts.values("faults").iter();
+        Ok(faults.filter_map(|fault| Some((fault.key.as_str()?.to_owned(), fault.count))).collect())
     }
 
     /// See [`crate::index::View::faults`].
@@ -93,25 +96,26 @@ impl SharedView {
                 "must_not": [{"terms": {"fault": [Fault::WAITS_FOR_TEXT, Fault::WAITS_FOR_RECOGNITION]}}],
             }}),
         };
+        let limit = limit.min(BATCH);
         let mut asked = json!({
-            "size": limit.min(BATCH), "track_total_hits": false, "query": query,
+            "size": limit, "track_total_hits": false, "query": query,
             "_source": ["fault", "reason"], "docvalue_fields": ["node", "version"],
             "sort": [{"node": "desc"}, {"version": "desc"}],
         });
         if let Some((node, version)) = before {
             asked["search_after"] = json!([node.get(), version.get()]);
         }
-        let faulty = |hit: &Value| {
-            let text = |name: &str| hit["_source"][name].as_str().unwrap_or_default().to_owned();
-            let fault = Fault { code: text("fault"), reason: text("reason") };
-            Some(FaultyDocument { node: Id::new(field(hit, "node")?), version: Id::new(field(hit, "version")?), fault })
+        let faulty = |hit: FoundHit| {
+            let (node, version) = (Id::new(hit.field("node")?), Id::new(hit.field("version")?));
+            let (code, reason) = (hit.source.fault.unwrap_or_default(), hit.source.reason.unwrap_or_default());
+            Some(FaultyDocument { node, version, fault: Fault { code, reason } })
         };
-        Ok(self.list(asked)?.hits.iter().filter_map(faulty).collect())
+        Ok(self.list(asked, limit, 0)?.hits.into_iter().filter_map(faulty).collect())
     }
 
     /// See [`crate::index::View::has_waiting`].
     pub(crate) fn has_waiting(&self, admission: &dyn Admission, clock: &Clock) -> Result<bool> {
-        self.waits(vec![AdmissionFilter::of(self, admission).filter], clock)
+        self.waits(vec![AdmissionFilter::of(self, admission, clock).filter], clock)
     }
 
     /// See [`crate::index::View::waits_for_text_of`].
@@ -126,7 +130,7 @@ impl SharedView {
         let asked = json!({
             "size": 1, "_source": false, "track_total_hits": false, "query": {"bool": {"filter": filters}},
         });
-        let answer = self.search(asked, clock)?;
+        let answer = self.search(asked, (1, 0), clock)?;
         Ok(!answer.whole || !answer.hits.is_empty())
     }
 
@@ -141,9 +145,9 @@ impl SharedView {
         if ids.is_empty() || limit.is_zero() {
             return Ok(KeptTexts::new());
         }
-        let kept = |((node, version, audience), found): (&(Id, Id, Audience), Value)| {
-            let is_same = found["version"].as_i64() == Some(version.get());
-            let body = STANDARD.decode(found["body"].as_str().filter(|_| is_same)?);
+        let kept = |((node, version, audience), found): (&(Id, Id, Audience), Stored)| {
+            let is_same = found.version == Some(version.get());
+            let body = STANDARD.decode(found.body.filter(|_| is_same)?);
             let damaged = |error| Error::corrupt("a text in the search index is damaged").with_source(error);
             Some(body.map(|body| ((*node, *audience), body)).map_err(damaged))
         };
@@ -154,30 +158,39 @@ impl SharedView {
     pub(crate) fn entry_of(&self, node: Id, version: Id) -> Result<Option<Audience>> {
         let mut found = None;
         self.each(json!({"term": {"node": node.get()}}), &["node", "version", "face"], |hit| {
-            if field(hit, "version") == Some(version.get()) {
-                found = field(hit, "face").and_then(|audience| Audience::of(audience.cast_unsigned()));
+            if hit.field("version") == Some(version.get()) {
+                found = hit.field("face").and_then(|audience| Audience::of(audience.cast_unsigned()));
             }
         })?;
         Ok(found)
     }
 
     /// Calls `take` for each entry that a filter admits, with these fields, in the order of the documents.
-    fn each(&self, filter: Value, fields: &[&str], mut take: impl FnMut(&Value)) -> Result<()> {
-        let mut after = Value::Null;
-        loop {
+    fn each(&self, filter: Value, fields: &[&str], mut take: impl FnMut(&FoundHit)) -> Result<()> {
+        let mut after: Option<[i64; 2]> = None;
+        for _ in 0..MAX_PAGES {
             let mut asked = json!({
                 "size": BATCH, "_source": false, "track_total_hits": false, "docvalue_fields": fields,
                 "query": {"bool": {"filter": [filter]}}, "sort": [{"node": "asc"}, {"face": "asc"}],
             });
-            if !after.is_null() {
-                asked["search_after"] = after;
+            if let Some(after) = after {
+                asked["search_after"] = json!(after);
             }
-            let mut hits = self.list(asked)?.hits;
+            let hits = self.list(asked, BATCH, 0)?.hits;
             hits.iter().for_each(&mut take);
             if hits.len() < BATCH {
                 return Ok(());
             }
-            after = hits.pop().map(|mut last| last["sort"].take()).unwrap_or_default();
+            let next = hits.last().and_then(|last| match last.sort() {
+                [node, audience] => Some([node.as_i64()?, audience.as_i64()?]),
+                _ => None,
+            });
+            // Otherwise pages would have no end.
+            if next.is_none() || next <= after {
+                return Err(Error::unavailable("the search server returns entries in another order than asked for"));
+            }
+            after = next;
         }
+        Err(Error::unavailable("the search server returns more entries than an index has"))
     }
 }

@@ -76,6 +76,8 @@ pub(super) fn index(aliases: &[String]) -> Value {
         "settings": {
             "number_of_shards": 1,
             "auto_expand_replicas": "0-1",
+            // Otherwise a refresh would not reach replicas before they have copied its segments.
+            "replication.type": "DOCUMENT",
             "refresh_interval": -1,
             "gc_deletes": "10m",
             "max_regex_length": MAX_EXPRESSION,

@@ -1,27 +1,34 @@
 //! A query in the language of the search server. It finds what the same query finds in an index in a directory.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 use model::Id;
 use serde_json::{Value, json};
 
 use super::admission_filter::AdmissionFilter;
+use super::clauses::{MAX_CLAUSES, clauses, trim};
 use super::document::value_text;
 use super::tokens::{ANALYZER, has_digits, in_column, marked, plain, with_mark};
 use super::view::SharedView;
+use crate::index::clock::Clock;
 use crate::index::entry::Audience;
 use crate::index::ranking::{
     NAME_WEIGHT, RARE, SIMILAR_WEIGHT, TITLE_WEIGHT, forms, idf_of, phrase_forms, ranking_words, tolerant_words_of,
 };
+use crate::index::top::TopRequest;
 use crate::language::parts::{SHORTEST, each_part};
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::Stems;
 use crate::query::{
-    Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, WordField,
+    Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, Within,
+    WordField,
 };
 
 /// Most characters of a part of a name. No name is longer.
 const MAX_PART: usize = 300;
+/// Most values in one clause. The server takes 65,536.
+const MAX_VALUES: usize = 60_000;
 
 /// Translates queries, for one search.
 pub(super) struct SharedMatching<'a> {
@@ -31,6 +38,9 @@ pub(super) struct SharedMatching<'a> {
     /// Numbers of admitted entries by words.
     counts: &'a HashMap<String, u64>,
     tolerance: Tolerance,
+    clock: &'a Clock,
+    /// Where indexed values are those of now. All conditions on columns in a query ask for the same.
+    current: RefCell<Option<(Within, Value)>>,
     /// Words of the query for which similar ones count too, folded.
     tolerant_words: BTreeSet<String>,
 }
@@ -41,21 +51,22 @@ impl<'a> SharedMatching<'a> {
         admitted: &'a AdmissionFilter,
         stems: &'a Stems,
         counts: &'a HashMap<String, u64>,
-        query: &SearchQuery,
-        tolerance: Tolerance,
+        request: &'a TopRequest<'_>,
     ) -> Self {
-        let tolerant_words = BTreeSet::new();
-        let mut matching = Self { view, admitted, stems, counts, tolerance, tolerant_words };
+        let (tolerance, clock, current, tolerant_words) =
+            (request.tolerance, &request.clock, RefCell::default(), BTreeSet::new());
+        let mut matching = Self { view, admitted, stems, counts, tolerance, clock, current, tolerant_words };
         if tolerance.allows_similar() {
-            matching.tolerant_words = tolerant_words_of(query, |word| matching.idf(word));
+            matching.tolerant_words = tolerant_words_of(request.query, |word| matching.idf(word));
         }
         matching
     }
 
-    /// Returns the query for the server; `None` if nothing is looked for.
-    pub(super) fn query(&self, query: &SearchQuery) -> Option<Value> {
+    /// Returns the query for the server, and whether it finds all that fits: the server takes a limited number of
+    /// clauses. `None` if nothing is looked for.
+    pub(super) fn query(&self, query: &SearchQuery) -> Option<(Value, bool)> {
         let expression = query.expression.as_ref()?;
-        let required = match (self.tolerance, expression) {
+        let mut required = match (self.tolerance, expression) {
             (Tolerance::MostWords, Expression::All(parts)) => self.most(parts),
             _ => self.expression(expression, true),
         };
@@ -65,7 +76,17 @@ impl<'a> SharedMatching<'a> {
                 optional.push(json!({"dis_max": {"queries": self.exact_word(word, field), "boost": weight}}));
             }
         }
-        Some(json!({"bool": {"must": [required], "should": optional, "filter": [self.admitted.filter]}}))
+        let is_all = trim(&mut required, MAX_CLAUSES);
+        // Those only order what is found.
+        let mut left = MAX_CLAUSES - clauses(&required);
+        optional.retain(|query| {
+            let needed = clauses(query);
+            let fits = needed <= left;
+            left -= if fits { needed } else { 0 };
+            fits
+        });
+        let query = json!({"bool": {"must": [required], "should": optional, "filter": [self.admitted.filter]}});
+        Some((query, is_all))
     }
 
     /// Returns the inverse document frequency of a word, by its most frequent form.
@@ -220,7 +241,7 @@ impl<'a> SharedMatching<'a> {
                 let documents: Vec<i64> = documents.iter().map(|document| document.get()).collect();
                 json!({"terms": {"node": documents}})
             }
-            Filter::Within(within) => self.admitted.at(self.view, |position| within.0(position)),
+            Filter::Within(within) => self.admitted.at(self.view, self.clock, |position| within.0(position)),
             Filter::Language(language) => json!({"term": {"language": language.number()}}),
             Filter::Status(Status::Draft) => json!({"term": {"face": Audience::Draft.number()}}),
             Filter::CheckedOut(now) => {
@@ -239,24 +260,44 @@ impl<'a> SharedMatching<'a> {
 
     /// Returns a filter for documents of which a value fulfils its condition.
     fn values(&self, filter: &ValuesFilter) -> Value {
-        let found = filter.conditions.iter().map(|(column, condition)| match condition {
-            ValueCondition::Words(words) => self.value_words(*column, words),
-            ValueCondition::Between(keys) => {
-                let (start, end) = (value_text(*column, keys.start), value_text(*column, keys.end));
-                json!({"range": {"value_keys": {"gte": start, "lt": end}}})
+        // Keys and single words of all columns are one clause each.
+        let (mut found, mut keys, mut single) = (Vec::new(), Vec::new(), Vec::new());
+        for (column, condition) in &filter.conditions {
+            match condition {
+                ValueCondition::Words(Expression::Words(_, Sought::Word(word))) => {
+                    single.extend(forms(word.spellings(), self.stems).iter().map(|form| in_column(*column, form)));
+                }
+                ValueCondition::Words(words) => found.push(self.value_words(*column, words)),
+                ValueCondition::Between(keys) => {
+                    let (start, end) = (value_text(*column, keys.start), value_text(*column, keys.end));
+                    found.push(json!({"range": {"value_keys": {"gte": start, "lt": end}}}));
+                }
+                ValueCondition::OneOf(some) => keys.extend(some.iter().map(|key| value_text(*column, *key))),
             }
-            ValueCondition::OneOf(keys) => {
-                let keys: Vec<String> = keys.iter().map(|key| value_text(*column, *key)).collect();
-                json!({"terms": {"value_keys": keys}})
-            }
-        });
-        let is_current = self.admitted.at(self.view, |position| filter.is_current.0(position));
-        json!({"bool": {"filter": [any_of(found.collect()), is_current]}})
+        }
+        for (field, values) in [("value_keys", keys), ("values", single)] {
+            found.extend(values.chunks(MAX_VALUES).map(|values| json!({"terms": {field: values}})));
+        }
+        json!({"bool": {"filter": [any_of(found), self.is_current(&filter.is_current)]}})
+    }
+
+    /// Returns a filter for documents whose indexed values are those of now. It is made once.
+    fn is_current(&self, within: &Within) -> Value {
+        let mut current = self.current.borrow_mut();
+        if let Some((_, filter)) = current.as_ref().filter(|(known, _)| known == within) {
+            return filter.clone();
+        }
+        let filter = self.admitted.at(self.view, self.clock, |position| within.0(position));
+        *current = Some((within.clone(), filter.clone()));
+        filter
     }
 
     /// Returns a query for words in a text column.
     fn value_words(&self, column: Id, words: &Expression) -> Value {
-        let one = |form: &String| json!({"term": {"values": in_column(column, form)}});
+        let one_of = |forms: BTreeSet<String>| {
+            let forms: Vec<String> = forms.iter().map(|form| in_column(column, form)).collect();
+            json!({"terms": {"values": forms}})
+        };
         match words {
             Expression::All(parts) => {
                 let parts: Vec<Value> = parts.iter().map(|part| self.value_words(column, part)).collect();
@@ -264,11 +305,9 @@ impl<'a> SharedMatching<'a> {
             }
             Expression::Words(_, Sought::Prefix(prefix)) => {
                 let spelled = prefix.spellings().map(|word| json!({"prefix": {"values": in_column(column, word)}}));
-                any_of(spelled.chain(forms(prefix.spellings(), self.stems).iter().map(one)).collect())
+                any_of(spelled.chain([one_of(forms(prefix.spellings(), self.stems))]).collect())
             }
-            Expression::Words(_, Sought::Word(word)) => {
-                any_of(forms(word.spellings(), self.stems).iter().map(one).collect())
-            }
+            Expression::Words(_, Sought::Word(word)) => one_of(forms(word.spellings(), self.stems)),
             Expression::Words(_, Sought::Phrase { words, gap }) => {
                 any_of(self.phrase(words, *gap, "values", &|word| in_column(column, word)))
             }

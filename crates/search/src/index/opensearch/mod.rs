@@ -6,10 +6,15 @@
 mod admission_filter;
 mod answer;
 mod bitmap;
+mod bulk;
+mod clauses;
 mod document;
+#[cfg(test)]
+mod fake;
 mod generations;
 mod http;
 mod index;
+mod limits;
 mod listing;
 mod mapping;
 mod matching;
@@ -17,6 +22,8 @@ mod place_table;
 mod search;
 mod server;
 mod stored_checkpoint;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod view;
 mod writer;

@@ -10,12 +10,19 @@ use hyper::Method;
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
-use super::answer::field;
+use super::answer::{Answered, FoundHit, MAX_HITS};
+use super::limits::Limits;
 use super::server::SearchServer;
 use crate::index::admission::PlaceKey;
 
 /// Places that are read at once.
-const BATCH: usize = 10_000;
+const BATCH: usize = MAX_HITS;
+/// Places that are looked at with one lock.
+const STRETCH: usize = 4_096;
+/// Limit on the places of an index.
+pub(super) const MAX_PLACES: usize = 1 << 26;
+/// Limit on the places that a writer may have added after its last checkpoint.
+pub(super) const MAX_SURPLUS: usize = 1_000_000;
 
 /// The places of one index, in the order of their numbers.
 #[derive(Default)]
@@ -27,10 +34,21 @@ impl PlaceTable {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Calls `take` with the number of each of the first `count` places.
-    pub(super) fn each(&self, count: usize, mut take: impl FnMut(u32, &PlaceKey)) {
-        let places = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        (0..).zip(places.iter().take(count)).for_each(|(number, key)| take(number, key));
+    /// Calls `take` with the number of each of the first `count` places, some thousand at a time. Other threads may add
+    /// places meanwhile. Ends when `go_on`, which is asked in between, returns false.
+    pub(super) fn each(&self, count: usize, mut go_on: impl FnMut() -> bool, mut take: impl FnMut(u32, &PlaceKey)) {
+        let (mut some, mut at) = (Vec::with_capacity(STRETCH), 0_usize);
+        while at < count && go_on() {
+            some.clear();
+            let places = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            some.extend(places.iter().take(count).skip(at).take(STRETCH).copied());
+            drop(places);
+            if some.is_empty() {
+                return;
+            }
+            (at as u32..).zip(&some).for_each(|(number, key)| take(number, key));
+            at += some.len();
+        }
     }
 
     /// Returns the place with a number.
@@ -38,22 +56,23 @@ impl PlaceTable {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(number).copied()
     }
 
-    /// Reads the places that were added, at least up to `count`. Blocks.
+    /// Reads the places that were added, at least up to `count`, and no more than one batch beyond. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the server does not answer; `Corrupt` if places are missing.
+    /// `Unavailable` if the server does not answer, or not completely; `Corrupt` if places are missing.
     pub(super) fn read(&self, server: &SearchServer, index: &str, count: usize, limit: Duration) -> Result<()> {
-        loop {
+        let rounds = count.saturating_sub(self.len()) / BATCH + 1;
+        for _ in 0..rounds {
             let known = self.len();
             let asked = json!({
                 "size": BATCH, "_source": false, "query": {"range": {"number": {"gte": known}}},
                 "sort": [{"number": "asc"}], "track_total_hits": false,
                 "docvalue_fields": ["number", "collection", "place", "library"],
             });
-            let found = server.ask(Method::POST, &format!("/{index}/_search"), Some(asked), limit)?;
-            let found = found.ok_or_else(|| damaged(index))?;
-            let hits = found["hits"]["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
-            for (next, hit) in (known..).zip(hits) {
+            let limits = Limits::hits(limit, BATCH, 0);
+            let found = server.ask(Method::POST, &format!("/{index}/_search"), Some(asked), limits)?;
+            let hits = Answered::whole(found.ok_or_else(|| damaged(index))?)?.hits;
+            for (next, hit) in (known..).zip(&hits) {
                 let (number, key) = place_key_of(hit).ok_or_else(|| damaged(index))?;
                 if number != next as i64 {
                     return Err(damaged(index));
@@ -65,16 +84,17 @@ impl PlaceTable {
                 }
             }
             if hits.len() < BATCH {
-                return if self.len() >= count { Ok(()) } else { Err(damaged(index)) };
+                break;
             }
         }
+        if self.len() >= count { Ok(()) } else { Err(damaged(index)) }
     }
 }
 
-fn place_key_of(hit: &Value) -> Option<(i64, PlaceKey)> {
-    let id = |name: &str| field(hit, name).map(Id::new);
+fn place_key_of(hit: &FoundHit) -> Option<(i64, PlaceKey)> {
+    let id = |name: &str| hit.field(name).map(Id::new);
     Some((
-        field(hit, "number")?,
+        hit.field("number")?,
         PlaceKey { collection: id("collection")?, place: id("place")?, library: id("library")? },
     ))
 }

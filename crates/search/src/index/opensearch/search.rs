@@ -6,8 +6,10 @@ use model::{Id, Result, Timestamp};
 use serde_json::{Value, json};
 
 use super::admission_filter::AdmissionFilter;
-use super::answer::{buckets, field};
-use super::matching::{SharedMatching, any_of, beginning_of_name, part_of_name};
+use super::answer::{Bucket, Counts, FoundHit};
+use super::clauses::{MAX_CLAUSES, trim};
+use super::matching::{SharedMatching, beginning_of_name, part_of_name};
+use super::tokens::marked;
 use super::view::SharedView;
 use crate::index::admission::Admission;
 use crate::index::entry::Audience;
@@ -24,6 +26,8 @@ use crate::query::QueryWord;
 const MAX_PLACES: u32 = 40_000;
 const MAX_PEOPLE: u32 = 10_000;
 const MAX_VALUES: u32 = 2_000;
+/// Limit on all these.
+const MAX_FACETS: usize = (MAX_PLACES + MAX_PEOPLE + 2 * MAX_VALUES) as usize;
 
 /// Fields that are returned with each hit.
 const FIELDS: [&str; 8] = ["node", "version", "face", "modified", "size", "name_print", "name_words", "title_words"];
@@ -34,7 +38,7 @@ impl SharedView {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be searched.
     pub(crate) fn top(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> Result<TopHits> {
-        let (stems, admitted) = (Stems::default(), AdmissionFilter::of(self, admission));
+        let (stems, admitted) = (Stems::default(), AdmissionFilter::of(self, admission, &request.clock));
         // The weights also tell which words may be mistakes, whatever the order.
         let counted = if request.order == HitOrder::Relevance || request.tolerance.allows_similar() {
             self.word_counts(terms(request.query, &stems), &admitted, request)?
@@ -42,12 +46,14 @@ impl SharedView {
             Some(HashMap::new())
         };
         let (was_cut, counts) = (counted.is_none(), counted.unwrap_or_default());
-        let matching = SharedMatching::new(self, &admitted, &stems, &counts, request.query, request.tolerance);
-        let Some(query) = matching.query(request.query) else {
+        let matching = SharedMatching::new(self, &admitted, &stems, &counts, request);
+        let Some((query, is_all)) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };
-        let answer = self.search(body(request, query, &admitted), &request.clock)?;
-        let mut hits: Vec<_> = answer.hits.iter().filter_map(|found| hit(request.order, found)).collect();
+        let body = body(request, query, &admitted);
+        let facets = if request.counts_facets { MAX_FACETS + admitted.states(|_| true).len() } else { 0 };
+        let answer = self.search(body, (hits_of(request), facets), &request.clock)?;
+        let mut hits: Vec<_> = answer.hits.into_iter().filter_map(|found| hit(request.order, found)).collect();
         if request.order == HitOrder::Relevance && !hits.is_empty() {
             // No bonus is negative, so what comes later stays behind.
             let reranked = hits.len().min(MAX_RERANKED);
@@ -58,7 +64,7 @@ impl SharedView {
         hits.truncate(request.limit);
         let facets = if request.counts_facets { self.facets(&answer.counts, &admitted) } else { Facets::default() };
         // Without counts, all words may be mistakes.
-        let is_cut = request.clock.is_over_now() || was_cut && request.tolerance.allows_similar();
+        let is_cut = !is_all || request.clock.is_over_now() || was_cut && request.tolerance.allows_similar();
         Ok(TopHits { hits, total: answer.total, facets, whole: answer.whole && !is_cut })
     }
 
@@ -73,41 +79,43 @@ impl SharedView {
         if words.is_empty() {
             return Ok(Some(HashMap::new()));
         }
-        let words: Vec<String> = words.into_iter().collect();
-        let term = |word: &String| json!({"term": {"text": super::tokens::marked(word)}});
+        let words: Vec<(String, String)> = words.into_iter().map(|word| (marked(&word), word)).collect();
+        let filter = |word: &str| json!({"filter": {"term": {"text": word}}});
         let counts: serde_json::Map<String, Value> =
-            words.iter().enumerate().map(|(at, word)| (at.to_string(), json!({"filter": term(word)}))).collect();
-        let any = any_of(words.iter().map(term).collect());
+            words.iter().enumerate().map(|(at, (word, _))| (at.to_string(), filter(word))).collect();
+        let any = json!({"terms": {"text": words.iter().map(|(word, _)| word).collect::<Vec<_>>()}});
         let asked = json!({"size": 0, "query": {"bool": {"filter": [any, admitted.filter]}}, "aggs": counts});
-        let answer = self.search(asked, &request.clock.part(TIME_SHARE))?;
+        let answer = self.search(asked, (0, words.len()), &request.clock.part(TIME_SHARE))?;
         if !answer.whole {
             return Ok(None);
         }
-        let count = |at: usize| answer.counts[at.to_string()]["doc_count"].as_u64().unwrap_or_default();
-        let counted = words.into_iter().enumerate().map(|(at, word)| (word, count(at).min(MAX_COUNTED)));
+        let count = |at: usize| answer.counts.number(&at.to_string());
+        let counted = words.into_iter().enumerate().map(|(at, (_, word))| (word, count(at).min(MAX_COUNTED)));
         Ok(Some(counted.collect()))
     }
 
     /// Adds to the ranks of hits how close they are to a query. Changes nothing if time is up, because how many were
     /// compared depends on hidden entries.
-    fn rerank(&self, matching: &SharedMatching<'_>, request: &TopRequest<'_>, hits: &mut [FoundHit]) -> Result<()> {
+    fn rerank(&self, matching: &SharedMatching<'_>, request: &TopRequest<'_>, hits: &mut [RankedHit]) -> Result<()> {
         let words = ranking_words(request.query);
         if words.is_empty() {
             return Ok(());
         }
         let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+        let mut tests = json!({"bool": {"should": named_tests(matching, &words)}});
+        trim(&mut tests, MAX_CLAUSES);
         let asked = json!({"size": ids.len(), "_source": false, "track_total_hits": false, "query": {"bool": {
-            "filter": [{"ids": {"values": ids}}], "should": named_tests(matching, &words)}}});
-        let answer = self.search(asked, &request.clock)?;
+            "filter": [{"ids": {"values": ids}}], "should": [tests]}}});
+        let answer = self.search(asked, (ids.len(), 0), &request.clock)?;
         if !answer.whole || request.clock.is_over_now() {
             return Ok(());
         }
         let idf: Vec<f32> = words.iter().map(|word| matching.idf(word)).collect();
         let total: f32 = idf.iter().sum();
         let pairs: f32 = idf.windows(2).map(|pair| pair.iter().sum::<f32>()).sum();
-        let fitting = |kind: char, found: &Value| -> Vec<usize> {
-            let names = found["matched_queries"].as_array().map(Vec::as_slice).unwrap_or_default();
-            names.iter().filter_map(|name| name.as_str()?.strip_prefix(kind)?.parse().ok()).collect()
+        let fitting = |kind: char, found: &FoundHit| -> BTreeSet<usize> {
+            let numbers = found.matched().iter().filter_map(|name| name.strip_prefix(kind)?.parse().ok());
+            numbers.filter(|at| *at < idf.len()).collect()
         };
         let bonuses = answer.hits.iter().filter_map(|found| {
             let covered = |kind: char, length: u64| {
@@ -115,39 +123,43 @@ impl SharedView {
                 let sum: f32 = found.iter().filter_map(|at| idf.get(*at)).sum();
                 coverage(sum / total, found.len() as u64, length)
             };
-            let at = hits.iter().position(|hit| found["_id"] == hit.id.as_str())?;
+            let at = hits.iter().position(|hit| found.id == hit.id)?;
             let (name, title) = (covered('n', hits[at].name_words), covered('t', hits[at].title_words));
             let adjacent: f32 =
                 fitting('p', found).iter().filter_map(|at| Some(idf.get(*at)? + idf.get(at + 1)?)).sum();
             Some((at, closeness_bonus(total, name, title, adjacent, pairs)))
         });
         for (at, bonus) in bonuses.collect::<Vec<_>>() {
-            hits[at].hit.rank += scaled(f64::from(bonus));
+            hits[at].hit.rank = hits[at].hit.rank.saturating_add(scaled(f64::from(bonus)));
         }
         Ok(())
     }
 
-    fn facets(&self, counts: &Value, admitted: &AdmissionFilter) -> Facets {
+    fn facets(&self, counts: &Counts, admitted: &AdmissionFilter) -> Facets {
         let mut facets = Facets::default();
-        for (extension, count) in buckets(&counts["extensions"]) {
-            facets.extensions.insert(extension.as_str().unwrap_or_default().to_owned(), count);
+        for Bucket { key, count } in counts.values("extensions") {
+            facets.extensions.insert(key.as_str().unwrap_or_default().to_owned(), *count);
         }
-        for (author, count) in buckets(&counts["authors"]) {
-            facets.authors.insert(Id::new(author.as_i64().unwrap_or_default()), count);
+        for Bucket { key, count } in counts.values("authors") {
+            facets.authors.insert(Id::new(key.as_i64().unwrap_or_default()), *count);
         }
-        for (year, count) in buckets(&counts["years"]) {
-            facets.years.insert(year.as_i64().unwrap_or_default() as i32, count);
+        for Bucket { key, count } in counts.values("years") {
+            facets.years.insert(key.as_i64().unwrap_or_default() as i32, *count);
         }
-        for (number, count) in buckets(&counts["unchanged"]["spots"]) {
-            let key = number.as_u64().and_then(|number| self.places().get(number as usize));
+        let mut add = |place: (Id, Id), count: u64| {
+            let known = facets.places.entry(place).or_default();
+            *known = known.saturating_add(count);
+        };
+        for Bucket { key, count } in counts.places("unchanged") {
+            let key = key.as_i64().and_then(|number| self.places().get(usize::try_from(number).ok()?));
             if let Some(key) = key {
-                *facets.places.entry((key.collection, key.place)).or_default() += count;
+                add((key.collection, key.place), *count);
             }
         }
         let states = admitted.states(|_| true);
-        for (state, count) in buckets(&counts["changed"]) {
-            if let Some(place) = state.as_str().and_then(|state| states.get(state)) {
-                *facets.places.entry(*place).or_default() += count;
+        for Bucket { key, count } in counts.values("changed") {
+            if let Some(place) = key.as_str().and_then(|state| states.get(state)) {
+                add(*place, *count);
             }
         }
         facets
@@ -158,7 +170,7 @@ impl SharedView {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be searched.
     pub(crate) fn named(&self, request: &NameRequest<'_>, admission: &dyn Admission) -> Result<NameHits> {
-        let admitted = AdmissionFilter::of(self, admission);
+        let admitted = AdmissionFilter::of(self, admission, &request.clock);
         let mut wanted: Vec<Value> = request.parts.iter().map(|part| part_of_name(part)).collect();
         wanted.push(admitted.filter.clone());
         let begins = json!({"constant_score": {"filter": beginning_of_name(request.beginning)}});
@@ -168,11 +180,11 @@ impl SharedView {
             "sort": [{"_score": "desc"}, {"modified": "desc"}, {"node": "desc"}],
             "docvalue_fields": ["node", "modified"],
         });
-        let answer = self.search(asked, &request.clock)?;
-        let hit = |found: &Value| {
-            let begins = found["_score"].as_f64().is_some_and(|score| score > 0.5);
-            let modified = Timestamp::from_micros(field(found, "modified")?);
-            Some(NameHit { begins, modified, node: Id::new(field(found, "node")?) })
+        let answer = self.search(asked, (request.limit, 0), &request.clock)?;
+        let hit = |found: &FoundHit| {
+            let begins = found.score.is_some_and(|score| score > 0.5);
+            let modified = Timestamp::from_micros(found.field("modified")?);
+            Some(NameHit { begins, modified, node: Id::new(found.field("node")?) })
         };
         let hits: Vec<NameHit> = answer.hits.iter().filter_map(hit).collect();
         Ok(NameHits { more: answer.total > hits.len() as u64, hits, whole: answer.whole })
@@ -180,19 +192,24 @@ impl SharedView {
 }
 
 /// A hit with what its comparison needs.
-struct FoundHit {
+struct RankedHit {
     hit: Hit,
     id: String,
     name_words: u64,
     title_words: u64,
 }
 
-/// Returns what is asked of the server for a search.
-fn body(request: &TopRequest<'_>, query: Value, admitted: &AdmissionFilter) -> Value {
-    let kept = match request.order {
+/// Returns how many hits are asked for.
+fn hits_of(request: &TopRequest<'_>) -> usize {
+    match request.order {
         HitOrder::Relevance if request.limit > 0 => request.limit.max(MAX_RERANKED),
         _ => request.limit,
-    };
+    }
+}
+
+/// Returns what is asked of the server for a search.
+fn body(request: &TopRequest<'_>, query: Value, admitted: &AdmissionFilter) -> Value {
+    let kept = hits_of(request);
     let first = match request.order {
         HitOrder::Relevance => json!({"_score": "desc"}),
         HitOrder::Newest => json!({"modified": "desc"}),
@@ -244,20 +261,20 @@ fn named_tests(matching: &SharedMatching<'_>, words: &[&QueryWord]) -> Vec<Value
     tests
 }
 
-fn hit(order: HitOrder, found: &Value) -> Option<FoundHit> {
-    let (modified, size) = (field(found, "modified")?, field(found, "size")?);
+fn hit(order: HitOrder, found: FoundHit) -> Option<RankedHit> {
+    let (modified, size) = (found.field("modified")?, found.field("size")?);
     let rank = match order {
-        HitOrder::Relevance => scaled(found["sort"][0].as_f64()?),
+        HitOrder::Relevance => scaled(found.sort().first()?.as_f64()?),
         HitOrder::Newest => modified,
         HitOrder::Oldest => modified.saturating_neg(),
         HitOrder::Largest => size,
-        HitOrder::Smallest => -size,
+        HitOrder::Smallest => size.saturating_neg(),
     };
-    let (node, version) = (Id::new(field(found, "node")?), Id::new(field(found, "version")?));
-    let audience = Audience::of(field(found, "face")?.cast_unsigned())?;
-    let print = field(found, "name_print")?.cast_unsigned();
+    let (node, version) = (Id::new(found.field("node")?), Id::new(found.field("version")?));
+    let audience = Audience::of(found.field("face")?.cast_unsigned())?;
+    let print = found.field("name_print")?.cast_unsigned();
     let hit = Hit::new((node, version), Timestamp::from_micros(modified), print, rank, EntryAddress::Shared(audience));
-    let words = |name: &str| field(found, name).unwrap_or_default().cast_unsigned();
+    let words = |name: &str| found.field(name).unwrap_or_default().cast_unsigned();
     let (name_words, title_words) = (words("name_words"), words("title_words"));
-    Some(FoundHit { hit, id: found["_id"].as_str()?.to_owned(), name_words, title_words })
+    Some(RankedHit { hit, id: found.id, name_words, title_words })
 }

@@ -1,6 +1,7 @@
 //! The search server of a farm, and how its answers are read.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +11,11 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::HeaderValue;
 use model::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::http::{Answer, Body, Http};
+use super::limits::Limits;
 
 /// Limit on the time of requests for which nobody waits.
 pub(super) const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -42,7 +45,8 @@ impl SearchServer {
     /// Asks the server nothing.
     ///
     /// # Errors
-    /// `Invalid` if the address, the prefix or a certificate cannot be used.
+    /// `Invalid` if the address, the prefix or a certificate cannot be used, or a user and a password would be sent to
+    /// another machine without encryption.
     pub fn new(url: &str, prefix: &str, password: Option<&str>, certificates: Option<&str>) -> Result<Self> {
         let unusable = |why: &str| {
             Error::invalid(format!(
@@ -70,6 +74,12 @@ impl SearchServer {
             Some((name, known)) => (Some(decoded(name)), decoded(known)),
             None => (None, String::new()),
         };
+        if scheme == "http" && (name.is_some() || password.is_some()) && !is_loopback(host) {
+            return Err(Error::invalid(
+                "search_server sends its user and password to another machine without encryption: write https, and \
+                 name the certificate authority with search_server_certificates if it is an own one",
+            ));
+        }
         let authorization = match (&name, password.unwrap_or(&known)) {
             (Some(name), password) => Some(basic(name, password)?),
             (None, "") => None,
@@ -90,44 +100,49 @@ impl SearchServer {
         &self.0.prefix
     }
 
-    /// Asks for a JSON value, at most for `limit`; `None` if what the path names does not exist. Blocks.
+    /// Asks for something in JSON, within limits; `None` if what the path names does not exist. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the server does not answer in time, refuses the request, or answers something else.
-    pub(super) fn ask(
+    /// `Unavailable` if the server does not answer in time, refuses the request, or answers something else or too much.
+    pub(super) fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
-        limit: Duration,
-    ) -> Result<Option<Value>> {
-        let answer = self.send(method, path, body.map_or(Body::None, Body::Json), limit)?;
+        limits: Limits,
+    ) -> Result<Option<T>> {
+        let answer = self.send(method, path, body.map_or(Body::None, Body::Json), limits)?;
         match answer.status {
-            404 => self.read(&answer).map(|_| None),
+            404 => self.error_type(&answer).map(|_| None),
             _ => self.accepted(&answer).map(Some),
         }
     }
 
-    /// Sends lines of JSON. Blocks.
+    /// Sends lines of JSON; `None` if they are more than the server, or a proxy before it, takes at once. Blocks.
     ///
     /// # Errors
     /// Those of [`Self::ask`].
-    pub(super) fn send_lines(&self, path: &str, lines: Bytes, limit: Duration) -> Result<Value> {
-        let answer = self.send(Method::POST, path, Body::Lines(lines), limit)?;
-        self.accepted(&answer)
+    pub(super) fn send_lines<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        lines: Bytes,
+        limits: Limits,
+    ) -> Result<Option<T>> {
+        let answer = self.send(Method::POST, path, Body::Lines(lines), limits)?;
+        if answer.status == 413 { Ok(None) } else { self.accepted(&answer).map(Some) }
     }
 
-    /// Changes something only if nobody else has; returns whether it did. Blocks.
+    /// Changes something only if nobody else has; `None` if somebody has. Blocks.
     ///
     /// # Errors
     /// Those of [`Self::ask`].
-    pub(super) fn put_unless_changed(&self, path: &str, body: Value, limit: Duration) -> Result<Option<Value>> {
-        let answer = self.send(Method::PUT, path, Body::Json(body), limit)?;
+    pub(super) fn put_unless_changed(&self, path: &str, body: Value, limits: Limits) -> Result<Option<Value>> {
+        let answer = self.send(Method::PUT, path, Body::Json(body), limits)?;
         if answer.status == 409 { Ok(None) } else { self.accepted(&answer).map(Some) }
     }
 
-    fn send(&self, method: Method, path: &str, body: Body, limit: Duration) -> Result<Answer> {
-        let answer = self.0.http.send(method, path, body, limit);
+    fn send(&self, method: Method, path: &str, body: Body, limits: Limits) -> Result<Answer> {
+        let answer = self.0.http.send(method, path, body, limits);
         let result = match &answer {
             Ok(answer) if answer.status < 400 || answer.status == 404 => "answered",
             Ok(_) => "refused",
@@ -137,7 +152,7 @@ impl SearchServer {
         answer
     }
 
-    fn accepted(&self, answer: &Answer) -> Result<Value> {
+    fn accepted<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T> {
         let address = &self.0.address;
         match answer.status {
             200..=299 => self.read(answer),
@@ -148,22 +163,44 @@ impl SearchServer {
             ))),
             status => {
                 // The reason may repeat what was searched, so only the kind of the error is told.
-                let value = self.read(answer)?;
-                let kind = value["error"]["type"].as_str().unwrap_or("no type");
-                let text = format!("the search server at {address} answers {status}, {kind}");
+                let text = format!("the search server at {address} answers {status}, {}", self.error_type(answer)?);
                 Err(if status == 404 { Error::corrupt(text) } else { Error::unavailable(text) })
             }
         }
     }
 
-    fn read(&self, answer: &Answer) -> Result<Value> {
-        serde_json::from_slice(&answer.bytes).ok().filter(Value::is_object).ok_or_else(|| {
+    /// Returns the type of an error, as it can be shown.
+    fn error_type(&self, answer: &Answer) -> Result<String> {
+        let answer: Value = self.read(answer)?;
+        Ok(shown_type(answer["error"]["type"].as_str().unwrap_or("no type")))
+    }
+
+    fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T> {
+        // Arrays would be taken for structures.
+        let is_object = answer.bytes.trim_ascii_start().first() == Some(&b'{');
+        let read = is_object.then(|| serde_json::from_slice(&answer.bytes).ok()).flatten();
+        read.ok_or_else(|| {
             Error::unavailable(format!(
                 "{} did not answer like OpenSearch (status {}): check the address and any proxy",
                 self.0.address, answer.status
             ))
         })
     }
+}
+
+/// Returns the type of an error of the server as it can be shown: 64 characters of a to z, digits and underscores.
+pub(super) fn shown_type(kind: &str) -> String {
+    let is_usual = |c: &char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | ' ');
+    kind.chars().filter(is_usual).take(64).collect()
+}
+
+/// Returns whether a host, with or without a port, is this machine.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns the header that names a user.
@@ -209,8 +246,29 @@ mod tests {
         for wrong in ["", "1x", "Farm", "a_b", "a*", &"a".repeat(61)] {
             SearchServer::new("http://a", wrong, None, None).unwrap_err();
         }
-        SearchServer::new("http://a", "farm", Some("secret"), None).unwrap_err();
+        SearchServer::new("https://a", "farm", Some("secret"), None).unwrap_err();
         SearchServer::new("http://a", "farm", None, Some("no certificate")).unwrap_err();
         assert_eq!(decoded("a%40b%zz%"), "a@b%zz%");
+    }
+
+    #[test]
+    fn passwords_do_not_leave_the_machine_in_the_clear() {
+        for here in ["localhost", "LOCALHOST:9200", "127.0.0.1:9200", "127.8.0.1", "[::1]:9200"] {
+            SearchServer::new(&format!("http://user@{here}"), "farm", Some("secret"), None).unwrap();
+        }
+        for there in ["search:9200", "10.0.0.1", "[fe80::1]:9200", "localhost.example.org", "127.0.0.1.example.org"] {
+            let error = SearchServer::new(&format!("http://user@{there}"), "farm", Some("secret"), None).unwrap_err();
+            assert!(error.message().contains("write https"), "{there}: {error}");
+            SearchServer::new(&format!("http://user:secret@{there}"), "farm", None, None).unwrap_err();
+            SearchServer::new(&format!("https://user@{there}"), "farm", Some("secret"), None).unwrap();
+            SearchServer::new(&format!("http://{there}"), "farm", None, None).unwrap();
+        }
+    }
+
+    #[test]
+    fn types_of_errors_are_cut() {
+        assert_eq!(shown_type("x_content_parse_exception"), "x_content_parse_exception");
+        assert_eq!(shown_type("a\u{1b}[31m\nb<script>Ä"), "a31mbscript");
+        assert_eq!(shown_type(&"a".repeat(1_000)).len(), 64);
     }
 }

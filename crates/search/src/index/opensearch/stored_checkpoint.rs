@@ -4,11 +4,17 @@ use std::time::Duration;
 
 use hyper::Method;
 use model::{Error, Result};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::limits::Limits;
 use super::mapping::SCHEMA;
+use super::place_table::MAX_PLACES;
 use super::server::{BACKGROUND_TIMEOUT, SearchServer};
-use crate::index::checkpoint::{Checkpoint, FORMAT, other_version};
+use crate::index::checkpoint::{Checkpoint, FORMAT, impossible, other_version};
+
+/// Limit on the numbers of writers.
+const MAX_EPOCH: i64 = 1 << 53;
 
 /// The checkpoint of an index.
 pub(super) struct StoredCheckpoint {
@@ -19,6 +25,28 @@ pub(super) struct StoredCheckpoint {
     pub(super) places: usize,
     /// Sequence number and primary term; a write is refused if they changed.
     pub(super) seq_no_and_term: Option<(i64, i64)>,
+}
+
+/// The document with the checkpoint, as the server sends it.
+#[derive(Deserialize)]
+struct FoundDocument {
+    #[serde(rename = "_index")]
+    index: Option<String>,
+    #[serde(rename = "_seq_no")]
+    number: Option<i64>,
+    #[serde(rename = "_primary_term")]
+    term: Option<i64>,
+    #[serde(default, rename = "_source")]
+    source: Fields,
+}
+
+/// Its fields.
+#[derive(Default, Deserialize)]
+struct Fields {
+    schema: Option<u64>,
+    checkpoint: Option<String>,
+    epoch: Option<i64>,
+    spots: Option<u64>,
 }
 
 /// Returns the path of the checkpoint of an index.
@@ -45,26 +73,32 @@ impl StoredCheckpoint {
     /// Reads the checkpoint of an index or alias. Returns the name of the index, too. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` if the server does not answer; `Corrupt` if there is no such index, or it is of another version.
+    /// `Unavailable` if the server does not answer; `Corrupt` if there is no such index, it is of another version, or
+    /// its numbers are impossible.
     pub(super) fn read(server: &SearchServer, index: &str, limit: Duration) -> Result<(String, Self)> {
         let missing = || Error::corrupt(format!("the search index {index} is missing; the server rebuilds it"));
-        let found = server.ask(Method::GET, &checkpoint_path(index), None, limit)?.ok_or_else(missing)?;
-        let (name, source) = (found["_index"].as_str().ok_or_else(missing)?, &found["_source"]);
-        if source["schema"].as_u64() != Some(SCHEMA) {
+        let found: Option<FoundDocument> =
+            server.ask(Method::GET, &checkpoint_path(index), None, Limits::checkpoint(limit))?;
+        let FoundDocument { index: name, number, term, source } = found.ok_or_else(missing)?;
+        let name = name.ok_or_else(missing)?;
+        if source.schema != Some(SCHEMA) {
             return Err(other_version());
         }
-        let checkpoint = source["checkpoint"].as_str().and_then(|text| serde_json::from_str(text).ok());
+        let checkpoint = source.checkpoint.and_then(|text| serde_json::from_str(&text).ok());
         let checkpoint: Checkpoint = checkpoint.ok_or_else(other_version)?;
         if checkpoint.format != FORMAT {
             return Err(other_version());
         }
-        let stored = Self {
-            checkpoint,
-            epoch: source["epoch"].as_i64().ok_or_else(other_version)?,
-            places: source["spots"].as_u64().ok_or_else(other_version)? as usize,
-            seq_no_and_term: found["_seq_no"].as_i64().zip(found["_primary_term"].as_i64()),
-        };
-        Ok((name.to_owned(), stored))
+        let (epoch, places) = source.epoch.zip(source.spots).ok_or_else(other_version)?;
+        let places = usize::try_from(places).ok().filter(|places| *places <= MAX_PLACES);
+        if !(0..MAX_EPOCH).contains(&epoch) {
+            return Err(impossible());
+        }
+        let seq_no_and_term = number.zip(term);
+        Ok((
+            name,
+            Self { checkpoint: checkpoint.checked()?, epoch, places: places.ok_or_else(impossible)?, seq_no_and_term },
+        ))
     }
 
     /// Stores the checkpoint, unless another writer did meanwhile. Blocks.
@@ -75,7 +109,7 @@ impl StoredCheckpoint {
             None => "op_type=create".to_owned(),
         };
         let path = format!("{}?require_alias=true&{condition}", checkpoint_path(&alias));
-        let Some(answer) = server.put_unless_changed(&path, self.fields()?, BACKGROUND_TIMEOUT)? else {
+        let Some(answer) = server.put_unless_changed(&path, self.fields()?, Limits::short(BACKGROUND_TIMEOUT))? else {
             return Err(taken_over(name));
         };
         let stored = answer["_seq_no"].as_i64().zip(answer["_primary_term"].as_i64());

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use hyper::Method;
 use model::{Error, Result};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::answer::Answered;
+use super::answer::{Answered, Bounded, Shards, Stored};
+use super::limits::Limits;
 use super::place_table::PlaceTable;
 use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use crate::index::admission::PlaceKey;
@@ -19,6 +22,28 @@ use crate::index::clock::Clock;
 
 /// Limit on the time by which an answer may be later than the search should end.
 const TRANSFER_GRACE: Duration = Duration::from_millis(500);
+
+/// Limit on the kept texts that are read at once.
+const MAX_TEXTS: usize = 100;
+
+#[derive(Deserialize)]
+struct NumberOfDocuments {
+    count: u64,
+    #[serde(rename = "_shards")]
+    shards: Shards,
+}
+
+#[derive(Deserialize)]
+struct Documents {
+    docs: Bounded<Document, MAX_TEXTS>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default, rename = "_source")]
+    source: Stored,
+    error: Option<IgnoredAny>,
+}
 
 /// A view of an index on the search server.
 pub(crate) struct SharedView {
@@ -54,49 +79,61 @@ impl SharedView {
         &self.places
     }
 
-    /// Calls `take` with each place and its number.
-    pub(super) fn each_place(&self, take: impl FnMut(u32, &PlaceKey)) {
-        self.places.each(self.count, take);
+    /// Calls `take` with each place and its number. Ends early if time is up.
+    pub(super) fn each_place(&self, clock: &Clock, take: impl FnMut(u32, &PlaceKey)) {
+        self.places.each(self.count, || !clock.is_over_now(), take);
     }
 
     /// Returns the number of entries. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer, or not completely; `Corrupt` if the index is gone.
     pub(crate) fn len(&self) -> Result<u64> {
         let asked = json!({"query": {"exists": {"field": "spot"}}});
-        Ok(self.ask("_count", asked, BACKGROUND_TIMEOUT)?["count"].as_u64().unwrap_or_default())
-    }
-
-    /// Asks for hits without a time limit. Blocks.
-    pub(super) fn list(&self, body: Value) -> Result<Answered> {
-        let answer = self.ask("_search", body, BACKGROUND_TIMEOUT)?;
-        match Answered::of(answer)? {
-            Answered { whole: false, .. } => Err(Error::unavailable("the search server did not search everything")),
-            answered => Ok(answered),
+        let answer: NumberOfDocuments = self.ask("_count", asked, Limits::short(BACKGROUND_TIMEOUT))?;
+        if answer.shards.failed > 0 {
+            return Err(Error::unavailable("the search server did not count everything"));
         }
+        Ok(answer.count)
     }
 
-    /// Asks for hits until time is up. Blocks.
+    /// Asks for at most so many hits and counts of so many values, without the time limit of a search. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Self::len`].
+    pub(super) fn list(&self, body: Value, hits: usize, buckets: usize) -> Result<Answered> {
+        Answered::whole(self.ask("_search", body, Limits::hits(BACKGROUND_TIMEOUT, hits, buckets))?)
+    }
+
+    /// Asks for at most so many hits and counts of so many values, until time is up. Blocks.
     ///
     /// # Errors
     /// `Unavailable` if the server does not answer half a second after that; `Corrupt` if the index is gone.
-    pub(super) fn search(&self, mut body: Value, clock: &Clock) -> Result<Answered> {
+    pub(super) fn search(&self, mut body: Value, (hits, buckets): (usize, usize), clock: &Clock) -> Result<Answered> {
         let left = clock.left();
         if left.is_zero() {
-            return Ok(Answered { hits: Vec::new(), total: 0, counts: Value::Null, whole: false });
+            return Ok(Answered::default());
         }
         body["timeout"] = format!("{}ms", left.as_millis().max(1)).into();
-        Answered::of(self.ask("_search", body, left + TRANSFER_GRACE)?)
+        Ok(Answered::of(self.ask("_search", body, Limits::hits(left + TRANSFER_GRACE, hits, buckets))?))
     }
 
-    /// Returns stored contents of documents of the server, in the order of the identifiers; null for those that are
-    /// gone. Blocks.
-    pub(super) fn contents(&self, identifiers: &[String], limit: Duration) -> Result<Vec<Value>> {
-        let mut answer = self.ask("_mget?_source_includes=version,body", json!({"ids": identifiers}), limit)?;
-        let found = answer["docs"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        Ok(found.into_iter().map(|mut found| found["_source"].take()).collect())
+    /// Returns what is stored of entries, in the order of the identifiers; nothing for those that are gone. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if the server does not answer, or not for each of them.
+    pub(super) fn contents(&self, identifiers: &[String], limit: Duration) -> Result<Vec<Stored>> {
+        let (what, asked) = ("_mget?_source_includes=version,body", json!({"ids": identifiers}));
+        let answer: Documents = self.ask(what, asked, Limits::texts(limit, identifiers.len()))?;
+        let found = answer.docs.0;
+        if found.len() != identifiers.len() || found.iter().any(|document| document.error.is_some()) {
+            return Err(Error::unavailable("the search server did not return every text"));
+        }
+        Ok(found.into_iter().map(|document| document.source).collect())
     }
 
-    fn ask(&self, what: &str, body: Value, limit: Duration) -> Result<Value> {
-        let found = self.server.ask(Method::POST, &format!("/{}/{what}", self.name), Some(body), limit)?;
+    fn ask<T: DeserializeOwned>(&self, what: &str, body: Value, limits: Limits) -> Result<T> {
+        let found = self.server.ask(Method::POST, &format!("/{}/{what}", self.name), Some(body), limits)?;
         found.ok_or_else(|| Error::corrupt(format!("the search index {} is gone", self.name)))
     }
 }

@@ -10,25 +10,30 @@ use std::time::Duration;
 
 use hyper::Method;
 use model::{Error, Id, Result};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
+use super::answer::Shards;
+use super::bulk::{ANSWERED, Action, Item, MAX_ACTIONS, Outcome, Outcomes, TOO_LARGE};
 use super::document::{Documents, identifier, place_key_of};
 use super::index::SharedIndex;
-use super::place_table;
+use super::limits::Limits;
+use super::place_table::{self, MAX_SURPLUS};
 use super::server::{BACKGROUND_TIMEOUT, SearchServer};
 use super::stored_checkpoint::{StoredCheckpoint, taken_over, write_alias};
 use crate::index::admission::PlaceKey;
-use crate::index::checkpoint::Checkpoint;
+use crate::index::checkpoint::{Checkpoint, impossible};
 use crate::index::entry::{Audience, Entry};
 
-/// Bytes that are sent at once, unless one entry is longer.
+/// Bytes that are sent at once, unless one entry is longer, or the server takes less.
 const BATCH: usize = 4 << 20;
+const MIN_BATCH: usize = 64 << 10;
 /// Pauses before a server that is busy is asked again.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(10)];
-/// Error type of a request that the server is too busy for.
-const BUSY: u64 = 429;
-const CONFLICT: u64 = 409;
+/// Status of a request that the server is too busy for.
+const BUSY: u16 = 429;
+const CONFLICT: u16 = 409;
 
 /// Replaces entries of documents on the search server.
 pub(crate) struct SharedWriter {
@@ -41,7 +46,12 @@ pub(crate) struct SharedWriter {
     numbers: HashMap<PlaceKey, u32>,
     /// Places without a document yet.
     new_places: Vec<PlaceKey>,
-    lines: Vec<u8>,
+    /// Changes that are still to be sent.
+    actions: Vec<Action>,
+    /// Their bytes.
+    bytes: usize,
+    /// Bytes that are sent at once, unless one entry is longer.
+    batch: usize,
 }
 
 impl SharedWriter {
@@ -58,13 +68,27 @@ impl SharedWriter {
         stored.write(&server, &name)?;
         refresh(&server, &name)?;
         let places = view.places();
-        places.read(&server, &name, 0, BACKGROUND_TIMEOUT)?;
+        // An earlier writer may have added more than its last checkpoint says.
+        loop {
+            let known = places.len();
+            places.read(&server, &name, known, BACKGROUND_TIMEOUT)?;
+            if places.len() == known {
+                break;
+            }
+            if places.len() > stored.places + MAX_SURPLUS {
+                return Err(impossible());
+            }
+        }
         let mut numbers = HashMap::new();
-        places.each(usize::MAX, |number, key| {
-            numbers.insert(*key, number);
-        });
-        let (documents, new_places, lines) = (Documents::new()?, Vec::new(), Vec::new());
-        Ok(Self { index, server, name, stored, documents, numbers, new_places, lines })
+        places.each(
+            usize::MAX,
+            || true,
+            |number, key| {
+                numbers.insert(*key, number);
+            },
+        );
+        let (documents, new_places, actions) = (Documents::new()?, Vec::new(), Vec::new());
+        Ok(Self { index, server, name, stored, documents, numbers, new_places, actions, bytes: 0, batch: BATCH })
     }
 
     /// Replaces all entries of a document. Blocks while it sends.
@@ -79,12 +103,12 @@ impl SharedWriter {
                 Some(entry) => {
                     let key = self.number(place_key_of(entry));
                     let fields = self.documents.of(entry, key)?;
-                    self.add(&[about("index"), fields]);
+                    self.add(Action::new(id.clone(), &about("index"), Some(&fields)));
                 }
-                None => self.add(&[about("delete")]),
+                None => self.add(Action::new(id.clone(), &about("delete"), None)),
             }
         }
-        if self.lines.len() >= BATCH { self.send() } else { Ok(()) }
+        if self.bytes >= self.batch || self.actions.len() >= MAX_ACTIONS { self.send() } else { Ok(()) }
     }
 
     /// Makes what was replaced visible, then stores the checkpoint; on disk when it returns. Blocks.
@@ -101,11 +125,9 @@ impl SharedWriter {
         self.index.newest_now().map(drop)
     }
 
-    fn add(&mut self, lines: &[Value]) {
-        for line in lines {
-            self.lines.extend(line.to_string().into_bytes());
-            self.lines.push(b'\n');
-        }
+    fn add(&mut self, action: Action) {
+        self.bytes += action.lines.len();
+        self.actions.push(action);
     }
 
     /// Returns the number of a place, the next one for a new place.
@@ -119,26 +141,26 @@ impl SharedWriter {
 
     fn send(&mut self) -> Result<()> {
         self.send_places()?;
-        if self.lines.is_empty() {
-            return Ok(());
-        }
-        let lines = std::mem::take(&mut self.lines);
-        for item in self.bulk(lines)? {
-            match item["status"].as_u64().unwrap_or_default() {
+        let actions = std::mem::take(&mut self.actions);
+        self.bytes = 0;
+        for (outcome, action) in self.store(&actions)?.iter().zip(&actions) {
+            match outcome.status {
+                200..=299 => {}
                 // What is to be deleted need not be there.
-                200..=299 | 404 => {}
+                404 if action.is_deletion() => {}
                 CONFLICT => return Err(taken_over(&self.name)),
-                status if !(400..=499).contains(&status) => {
-                    return Err(Error::unavailable(format!(
-                        "the search server at {} did not store an entry (status {status}): check its disk and its log",
-                        self.server.address()
-                    )));
+                // It lies in the entry, which would be refused again, so the follower goes on. The nightly comparison
+                // counts what is missing.
+                status @ (400 | TOO_LARGE) => {
+                    let kind = outcome.error_type();
+                    tracing::warn!(id = action.id, status, kind, "the search server does not take an entry");
                 }
                 status => {
-                    // It lies in the entry, which would be refused again, so the follower goes on. The nightly
-                    // comparison counts what is missing.
-                    let (id, kind) = (item["_id"].as_str(), item["error"]["type"].as_str());
-                    tracing::warn!(id, status, kind, "the search server does not take an entry");
+                    return Err(Error::unavailable(format!(
+                        "the search server at {} did not store an entry (status {status}): check its disk, its log and \
+                         the role of its user",
+                        self.server.address()
+                    )));
                 }
             }
         }
@@ -148,47 +170,79 @@ impl SharedWriter {
     /// Creates the documents of new places. They must be there before entries that use their numbers, and no other
     /// writer may have given these to other places.
     fn send_places(&mut self) -> Result<()> {
-        if self.new_places.is_empty() {
-            return Ok(());
-        }
-        let (first, mut lines) = (self.numbers.len() - self.new_places.len(), Vec::new());
-        for (number, key) in (first..).zip(&self.new_places) {
+        let first = self.numbers.len() - self.new_places.len();
+        let new_places = std::mem::take(&mut self.new_places);
+        let creation = |(number, key): (usize, &PlaceKey)| {
             let (id, fields) = place_table::document(number, key);
-            lines.extend(format!("{}\n{fields}\n", json!({"create": {"_id": id}})).into_bytes());
-        }
-        self.new_places.clear();
-        for item in self.bulk(lines)? {
-            match item["status"].as_u64() {
-                Some(201) => {}
-                Some(CONFLICT) => return Err(taken_over(&self.name)),
-                _ => {
-                    return Err(Error::unavailable(
-                        "the search server did not store the place of an entry: check its log",
-                    ));
+            Action::new(id.clone(), &json!({"create": {"_id": id}}), Some(&fields))
+        };
+        let actions: Vec<Action> = (first..).zip(&new_places).map(creation).collect();
+        for actions in actions.chunks(MAX_ACTIONS) {
+            for outcome in self.store(actions)? {
+                match outcome.status {
+                    201 => {}
+                    CONFLICT => return Err(taken_over(&self.name)),
+                    _ => {
+                        return Err(Error::unavailable(
+                            "the search server did not store the place of an entry: check its log",
+                        ));
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Sends changes, and sends those again for which the server was too busy. Returns what became of each.
-    fn bulk(&self, lines: Vec<u8>) -> Result<Vec<Value>> {
-        let (path, lines) =
-            (format!("/{}/_bulk?require_alias=true", write_alias(&self.name)), bytes::Bytes::from(lines));
+    /// Sends changes, in smaller parts if the server does not take so much at once. An entry that it does not take
+    /// alone is stored without its text. Returns what became of each.
+    fn store(&mut self, actions: &[Action]) -> Result<Vec<Outcome>> {
+        let (mut outcomes, mut parts) = (Vec::with_capacity(actions.len()), vec![actions]);
+        while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
+            match (self.bulk(part)?, part) {
+                (Some(done), _) => outcomes.extend(done),
+                (None, [action]) => {
+                    tracing::warn!(id = action.id, "the search server does not take the text of an entry: too large");
+                    let short = action.without_text().map(|action| self.bulk(&[action])).transpose()?.flatten();
+                    outcomes.extend(short.ok_or_else(|| {
+                        let address = self.server.address();
+                        Error::unavailable(format!(
+                            "the search server at {address} does not even take short requests (status 413): check its \
+                             limits, and those of a proxy before it"
+                        ))
+                    })?);
+                }
+                (None, part) => {
+                    // Later ones need not be refused first.
+                    let length: usize = part.iter().map(|action| action.lines.len()).sum();
+                    self.batch = self.batch.min((length / 2).max(MIN_BATCH));
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Sends changes at once, and sends those again for which the server was too busy. Returns what became of each;
+    /// `None` if they are too many bytes.
+    fn bulk(&self, actions: &[Action]) -> Result<Option<Vec<Outcome>>> {
+        let path = format!("/{}/_bulk?require_alias=true&filter_path={ANSWERED}", write_alias(&self.name));
+        let lines: Vec<u8> = actions.iter().flat_map(|action| action.lines.iter().copied()).collect();
+        let (lines, limits) = (bytes::Bytes::from(lines), Limits::actions(BACKGROUND_TIMEOUT, actions.len()));
         let mut pauses = PAUSES.iter();
         loop {
-            let mut answer = self.server.send_lines(&path, lines.clone(), BACKGROUND_TIMEOUT)?;
-            let items = answer["items"].as_array_mut().map(std::mem::take);
-            let items = items.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?;
-            // Each item has one member, named after what was asked for.
-            let items = items.into_iter().filter_map(|item| item.as_object()?.values().next().cloned());
-            let items: Vec<Value> = items.collect();
-            let is = |wanted: u64| items.iter().any(|item| item["status"].as_u64() == Some(wanted));
-            if items.iter().any(|item| item["error"]["type"] == "index_not_found_exception") {
+            let Some(answer) = self.server.send_lines::<Outcomes>(&path, lines.clone(), limits)? else {
+                return Ok(None);
+            };
+            let outcomes: Option<Vec<Outcome>> = answer.items.0.into_iter().map(Item::outcome).collect();
+            let outcomes = outcomes.filter(|outcomes| outcomes.len() == actions.len());
+            let outcomes =
+                outcomes.ok_or_else(|| Error::unavailable("the search server does not say what it has stored"))?;
+            if outcomes.iter().any(|outcome| outcome.error_type() == "index_not_found_exception") {
                 return Err(Error::corrupt(format!("the search index {} is gone; the server rebuilds it", self.name)));
             }
-            if !is(BUSY) && !is(503) {
-                return Ok(items);
+            if !outcomes.iter().any(|outcome| matches!(outcome.status, BUSY | 503)) {
+                return Ok(Some(outcomes));
             }
             let Some(pause) = pauses.next() else {
                 return Err(Error::unavailable("the search server is too busy to store entries: check its load"));
@@ -199,11 +253,18 @@ impl SharedWriter {
     }
 }
 
+#[derive(Deserialize)]
+struct Refreshed {
+    #[serde(rename = "_shards")]
+    shards: Shards,
+}
+
 /// Makes what was written visible.
 fn refresh(server: &SearchServer, name: &str) -> Result<()> {
     let gone = || Error::corrupt(format!("the search index {name} is gone; the server rebuilds it"));
-    let answer = server.ask(Method::POST, &format!("/{name}/_refresh"), None, BACKGROUND_TIMEOUT)?.ok_or_else(gone)?;
-    if answer["_shards"]["failed"].as_u64() == Some(0) && answer["_shards"]["successful"].as_u64() > Some(0) {
+    let limits = Limits::short(BACKGROUND_TIMEOUT);
+    let answer: Refreshed = server.ask(Method::POST, &format!("/{name}/_refresh"), None, limits)?.ok_or_else(gone)?;
+    if answer.shards.failed == 0 && answer.shards.successful > 0 {
         return Ok(());
     }
     Err(Error::unavailable("the search server could not refresh the index: check the health of its cluster"))

@@ -171,6 +171,14 @@ test('the keyboard moves through the results, and Space shows all passages', asy
   assert.deepEqual(await pane.locator('.passages mark').allTextContents(), ['heron', 'herons', 'heron']);
   assert.equal(await pane.locator('.passages li').count(), 3);
   assert.equal(await focused(), 'Heron report.txt', 'the focus stays in the results');
+  // Tab leads into the preview, and Escape back.
+  await page.keyboard.press('Tab');
+  assert.ok(await page.evaluate(() => document.activeElement.closest('.pane')));
+  await page.keyboard.press('Escape');
+  await pane.waitFor({ state: 'detached' });
+  assert.equal(await focused(), 'Heron report.txt');
+  await page.keyboard.press(' ');
+  await pane.getByRole('heading', { name: 'Heron report.txt' }).waitFor();
   // The preview follows.
   await page.keyboard.press('ArrowDown');
   await pane.getByRole('heading', { name: 'Kingfisher.txt' }).waitFor();
@@ -186,6 +194,11 @@ test('the keyboard moves through the results, and Space shows all passages', asy
   await pane.getByRole('heading', { name: 'heron notes.txt' }).waitFor();
   assert.equal(await focused(), 'Heron report.txt');
   await page.keyboard.press('Escape');
+  await pane.waitFor({ state: 'detached' });
+  // It closes when the pointer leaves the results.
+  await rowOf(page, 'Kingfisher.txt').locator('.passage').hover();
+  await pane.getByRole('heading', { name: 'Kingfisher.txt' }).waitFor();
+  await page.getByRole('heading', { level: 1 }).hover();
   await pane.waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
   await page.waitForURL('**/Heron%20report.txt');

@@ -94,10 +94,26 @@ test('results are ordered, narrowed by links, and a query is explained', async (
   await page.goto('/search?q=kingfisher+modified:never');
   await page.getByText('“never” is not a date.').waitFor();
   await page.goto('/search?q=kingfischer');
-  await page.getByText('The results include similar words and compounds.').waitFor();
+  await page.getByText('Documents with similar words and compounds follow.').waitFor();
   await page.getByText('How to search').click();
   await page.getByText('Documents without the word “draft”.').waitFor();
   await assertAccessible(page);
+  await page.finish();
+});
+
+test('on a phone the filters are folded above the results', async () => {
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto('/search?q=kingfisher');
+  const filters = page.getByRole('complementary', { name: 'Narrow the search' });
+  const csv = filters.getByRole('link', { name: 'CSV' });
+  await csv.waitFor({ state: 'hidden' });
+  const [above, below] = await Promise.all([filters.boundingBox(), page.locator('[data-results]').boundingBox()]);
+  assert.ok(above.y + above.height <= below.y, 'filters come before the results');
+  await filters.getByText('Narrow the search').click();
+  await picture(page, 'search-filters-narrow');
+  await csv.click();
+  await page.getByText('2 matches in documents').waitFor();
   await page.finish();
 });
 

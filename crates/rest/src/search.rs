@@ -160,7 +160,7 @@ pub struct SiteCountJson {
 #[derive(Serialize, ToSchema)]
 pub struct RemarkJson {
     /// `unclosed_phrase`, `unmatched_parenthesis`, `lone_operator`, `short_prefix`, `no_date`, `no_size`, `no_value`,
-    /// `unknown_name` or `too_much`.
+    /// `unknown_name`, `unknown_filter` or `too_much`.
     reason: &'static str,
     /// The part, shortened.
     text: String,

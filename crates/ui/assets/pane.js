@@ -23,6 +23,15 @@ export function close({ restoreFocus = true } = {}) {
   return true;
 }
 
+/** Whether it shows a preview that a resting pointer opened. */
+export const isHoverPreview = () => Boolean(pane) && isHovered;
+
+/** Moves the focus into it. It is a lasting one from then on. */
+export function enter() {
+  isHovered = false;
+  pane?.focus();
+}
+
 /** Whether it shows the item of a row. */
 export const shows = (row) => Boolean(pane) && shown === row.dataset.id;
 

@@ -1,7 +1,7 @@
 // The page of results: the results follow what is typed, arrow keys move through them, and a preview opens beside them.
 import { showCounts } from "./counts.js";
 import { typing } from "./keys.js";
-import { close, preview, shows } from "./pane.js";
+import { close, enter, isHoverPreview, preview, shows } from "./pane.js";
 import { forget, clear, recent, remember } from "./recent.js";
 import { unreachable } from "./toast.js";
 
@@ -17,11 +17,14 @@ const fields = () => [...document.querySelectorAll("form.search[role=search] inp
 const rows = () => [...results().querySelectorAll("[data-results] tr[data-id]")];
 // Only where the preview has a place beside the results.
 const hovers = matchMedia("(hover: hover) and (pointer: fine) and (min-width: 80rem)");
+// Where filters stand above the results, they are folded.
+const stacks = matchMedia("(max-width: 60rem)");
 let asking;
 let waiting;
 let resting;
 let pointed;
 let dismissed;
+let unfolded;
 
 // Announces new results to screen readers.
 const announcer = document.createElement("p");
@@ -122,6 +125,7 @@ function pressed(event) {
   else if (own && event.key === "End") focusRow(all.at(-1));
   else if (own && event.key === "Enter") row.querySelector(".item a").click();
   else if (own && event.key === " ") togglePreview(row);
+  else if (own && ["Tab", "ArrowRight"].includes(event.key) && shows(row)) enter();
   else return;
   event.preventDefault();
 }
@@ -131,6 +135,10 @@ function moved(event) {
   const row = event.pointerType === "mouse" && event.target.closest?.("[data-results] tr[data-id]");
   if (row !== pointed) dismissed = undefined;
   pointed = row;
+  if (isHoverPreview() && !event.target.closest?.("[data-results], .pane")) {
+    resting = setTimeout(() => close({ restoreFocus: false }), REST);
+    return;
+  }
   if (!row || !hovers.matches || event.buttons || row === dismissed || shows(row)) return;
   resting = setTimeout(() => {
     const isStillWanted = () => pointed === row && row.isConnected;
@@ -166,6 +174,11 @@ function showRecent() {
 }
 
 function prepare() {
+  const filters = results().querySelector(".narrowings > details");
+  if (filters) {
+    filters.open = unfolded ?? !stacks.matches;
+    filters.querySelector("summary").addEventListener("click", () => { unfolded = !filters.open; });
+  }
   rows().forEach((row, at) => { row.tabIndex = at === 0 ? 0 : -1; });
   for (const link of results().querySelectorAll("[data-results] .item a")) link.addEventListener("click", opened);
   results().querySelector("[data-clear]")?.addEventListener("click", () => {

@@ -65,6 +65,16 @@ impl TextHits {
     }
 }
 
+impl TextHits {
+    /// Returns the hits of a more tolerant search behind these, which are among them.
+    pub(super) fn followed_by(self, mut tolerant: Self) -> Self {
+        let first: HashSet<Id> = self.hits.iter().map(|hit| hit.hit.version).collect();
+        tolerant.hits.retain(|hit| !first.contains(&hit.hit.version));
+        tolerant.hits.splice(0..0, self.hits);
+        tolerant
+    }
+}
+
 /// A document with the words.
 pub(super) struct TextHit {
     pub(super) hit: Hit,

@@ -157,7 +157,7 @@ impl Session {
             }
             if tolerant.total > texts.total {
                 found.tolerance = tolerance;
-                texts = tolerant;
+                texts = if request.order == HitOrder::Relevance { texts.followed_by(tolerant) } else { tolerant };
             }
         }
         (found.remarks, found.columns) = (query.remarks, known);

@@ -88,6 +88,27 @@ pub(super) fn quoted_column<'a>(
     compared(columns.named(name).map(Field::Column)?, chunk, columns)
 }
 
+/// Returns the field with a name, if a text behind it begins with a comparison of values; with the comparison and the
+/// rest of the text.
+pub(super) fn compared_field<'a>(
+    name: &str,
+    text: &'a str,
+    columns: &KnownColumns,
+) -> Option<(Field, Comparison, &'a str)> {
+    if !text.starts_with(['<', '>', '=']) {
+        return None;
+    }
+    let field = field_named(&folded(name)).or_else(|| columns.named(name).map(Field::Column))?;
+    field.is_ordered(columns).then(|| compared(field, text, columns)).flatten()
+}
+
+/// Returns the name of a filter that a chunk seems to begin with, such as "from" in "from:anna". Addresses have none.
+pub(super) fn unknown_field(chunk: &str) -> Option<&str> {
+    let (name, value) = chunk.split_once(':')?;
+    let is_name = (2..=20).contains(&name.chars().count()) && name.chars().all(char::is_alphabetic);
+    (is_name && value.starts_with(char::is_alphanumeric)).then_some(name)
+}
+
 /// Reads the comparison with which a text begins.
 fn compared<'a>(field: Field, text: &'a str, columns: &KnownColumns) -> Option<(Field, Comparison, &'a str)> {
     let value = text.strip_prefix(':').unwrap_or(text);

@@ -158,7 +158,15 @@ impl<'a> Parser<'a> {
             },
             TokenKind::Chunk(chunk) => match split_field(chunk, self.columns) {
                 Some((field, comparison, value)) => self.field(field, comparison, value, range),
-                None => self.words(chunk, range, WordField::All),
+                None => match self.spaced_field(chunk, &range) {
+                    Some((field, comparison, value, range)) => self.field(field, comparison, value, range),
+                    None => {
+                        if let Some(name) = unknown_field(chunk) {
+                            self.remark(RemarkReason::UnknownFilter, range.start..range.start + name.len());
+                        }
+                        self.words(chunk, range, WordField::All)
+                    }
+                },
             },
         }
     }

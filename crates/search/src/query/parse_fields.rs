@@ -12,7 +12,7 @@ use super::parse::{Operator, Parser, any_of, operator_of};
 use super::remark::RemarkReason;
 use super::{dates, sizes, types};
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// Reads a field whose name and comparison end where `value` begins, at the end of `range`.
     pub(super) fn field(
         &mut self,
@@ -36,6 +36,32 @@ impl Parser<'_> {
                 self.at = other.map_or(self.at, |token| token.range.start);
                 self.left_out(RemarkReason::NoValue, range)
             }
+        }
+    }
+
+    /// Returns the field with a name that stands alone, if a comparison follows it, such as "size > 10KB"; with the
+    /// comparison and what follows it in its chunk.
+    pub(super) fn spaced_field(
+        &mut self,
+        name: &str,
+        range: &Range<usize>,
+    ) -> Option<(Field, Comparison, &'a str, Range<usize>)> {
+        let Token { kind: TokenKind::Chunk(chunk), range: next } = self.peek()? else { return None };
+        let (field, comparison, value) = fields::compared_field(name, chunk, self.columns)?;
+        self.at = next.end;
+        Some((field, comparison, value, range.start..next.end))
+    }
+
+    /// Returns a size with the unit that follows it, such as "1.5 MB".
+    fn with_unit(&mut self, size: &str) -> String {
+        match self.peek() {
+            Some(Token { kind: TokenKind::Chunk(unit), range })
+                if size.ends_with(|c: char| c.is_ascii_digit()) && sizes::is_unit(unit) =>
+            {
+                self.at = range.end;
+                format!("{size}{unit}")
+            }
+            _ => size.to_owned(),
         }
     }
 
@@ -135,7 +161,8 @@ impl Parser<'_> {
                 let size = |text: &str| {
                     sizes::size(text).map(|size| if is_exact { size.start..size.start.saturating_add(1) } else { size })
                 };
-                bounded(value, comparison, (0, u64::MAX), size).map(Filter::Size)
+                let value = self.with_unit(value);
+                bounded(&value, comparison, (0, u64::MAX), size).map(Filter::Size)
             }
             Property::Language => fields::language(value).map(Filter::Language),
             Property::Status => fields::status(value).map(Filter::Status),

@@ -33,6 +33,8 @@ pub enum RemarkReason {
     NoDate,
     /// No size could be read. The filter was left out.
     NoSize,
+    /// There is no filter with this name. It was read as words.
+    UnknownFilter,
     /// A filter has no value, or one that it cannot have. It was left out.
     NoValue,
     /// No person or place that the caller can see has this name. The filter finds nothing.
@@ -61,6 +63,7 @@ impl RemarkReason {
             Self::ShortPrefix => "short_prefix",
             Self::NoDate => "no_date",
             Self::NoSize => "no_size",
+            Self::UnknownFilter => "unknown_filter",
             Self::NoValue => "no_value",
             Self::UnknownName => "unknown_name",
             Self::TooMuch => "too_much",

@@ -21,6 +21,14 @@ pub fn size(text: &str) -> Option<Range<u64>> {
     Some(bytes(number)..bytes(number + step).max(bytes(number).saturating_add(1)))
 }
 
+/// Returns whether a word is the unit of a number before it.
+pub(super) fn is_unit(word: &str) -> bool {
+    matches!(
+        word.to_ascii_lowercase().as_str(),
+        "byte" | "bytes" | "kb" | "kib" | "mb" | "mib" | "gb" | "gib" | "tb" | "tib"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -120,6 +120,11 @@ fn filters_are_read() {
     assert_eq!(shown("size>10MB"), "size:10485761..18446744073709551615");
     assert_eq!(shown("size:>=1KB size<2KB"), "(size:1024..18446744073709551615 & size:0..2048)");
     assert_eq!(shown("size:1KB..2KB"), "size:1024..3072");
+    assert_eq!(shown("size > 10MB plan"), "(size:10485760..18446744073709551615 & plan)");
+    assert_eq!(shown("size >10MB"), "size:10485760..18446744073709551615");
+    assert_eq!(shown("size>1.5 MB plan"), "(size:1572864..18446744073709551615 & plan)");
+    assert_eq!(shown("size < 2 GiB"), "size:0..2147483648");
+    assert_eq!(shown("size plan > report"), "(size & plan & report)", "no comparison follows the name");
     assert_eq!(shown("modified:last-week"), "modified:2026-11-16..2026-11-23");
     assert_eq!(shown("geändert:\"letzte 7 Tage\""), "modified:2026-11-20..2026-11-27");
     assert_eq!(shown("created:2024..2025"), "created:2024-01-01..2026-01-01");
@@ -206,12 +211,23 @@ fn mistakes_are_read_leniently_and_remarked_on() {
 
 #[test]
 fn remarks_name_the_part_that_they_are_about() {
-    for (query, part) in
-        [("a name:x*東", "x*東"), ("nàme:bb*", "bb*"), ("a type:pdf,-,x", "-"), ("size>(1 2 large)", "large")]
-    {
+    for (query, part) in [
+        ("a name:x*東", "x*東"),
+        ("nàme:bb*", "bb*"),
+        ("a type:pdf,-,x", "-"),
+        ("size>(1 2 large)", "large"),
+        ("b from:anna", "from"),
+    ] {
         let remarks = SearchQuery::parse(query, NOW).remarks;
         assert_eq!(remarks.iter().map(|remark| remark.text.as_str()).collect::<Vec<_>>(), [part], "{query}");
         assert_eq!(&query[remarks[0].range.clone()], part);
+    }
+}
+
+#[test]
+fn addresses_times_and_paths_name_no_filter() {
+    for query in ["http://example.com", "12:30", "std::vec", "C:\\x", "mailto: anna", "a: b", "Betreff: Mahnung"] {
+        assert_eq!(SearchQuery::parse(query, NOW).remarks, [], "{query}");
     }
 }
 

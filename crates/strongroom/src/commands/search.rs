@@ -149,9 +149,10 @@ fn in_words(remark: &Remark) -> String {
         RemarkReason::NoSize => "no size can be read, so the filter was left out",
         RemarkReason::NoValue => "the filter has no value that it can have, and was left out",
         RemarkReason::UnknownName => "nothing has this name, so the filter finds nothing",
+        RemarkReason::UnknownFilter => "there is no such filter, so it was searched as a word",
         RemarkReason::TooMuch => "the query is too long or too deeply nested, so parts were left out",
     };
-    format!("{}: {meaning}", remark.text)
+    format!("\"{}\": {meaning}", remark.text)
 }
 
 fn to_text(found: &Found) -> String {

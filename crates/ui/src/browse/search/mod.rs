@@ -178,7 +178,7 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         orders: narrowing::orders(page, order),
         examples: EXAMPLES,
-        narrowings: narrowing::narrowings(visit, &found.facets, order).await?,
+        narrowings: narrowing::narrowings(visit, found, order).await?,
         texts: match found.texts {
             TextSearch::Complete => String::new(),
             TextSearch::Incomplete => page.s("search.texts-incomplete").to_owned(),

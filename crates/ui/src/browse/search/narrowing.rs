@@ -60,8 +60,8 @@ pub(super) fn orders(page: &Page, order: HitOrder) -> Vec<OrderLink> {
 }
 
 /// Returns links that narrow the search by properties of the documents found.
-pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOrder) -> PageResult<Vec<Narrowing>> {
-    let page = &visit.page;
+pub(super) async fn narrowings(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Vec<Narrowing>> {
+    let (page, facets) = (&visit.page, &found.facets);
     let value = |filter: String, label: String, count: u64| {
         let (query, active) = match without(&page.query, &filter) {
             Some(query) => (query, true),
@@ -89,13 +89,13 @@ pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOr
         Narrowing { title: page.s("search.by-year"), values: years.collect() },
         Narrowing { title: page.s("search.by-site"), values: sites.collect() },
     ];
-    Ok(narrowings.into_iter().filter(|narrowing| narrowing.is_useful()).collect())
+    Ok(narrowings.into_iter().filter(|narrowing| narrowing.is_useful(found.documents)).collect())
 }
 
 impl Narrowing {
-    /// Returns whether a link changes the results.
-    fn is_useful(&self) -> bool {
-        self.values.len() > 1 || self.values.iter().any(|value| value.active)
+    /// Returns whether a link changes the results, of which there are so many.
+    fn is_useful(&self, documents: u64) -> bool {
+        self.values.len() > 1 || self.values.iter().any(|value| value.active || value.count < documents)
     }
 }
 
@@ -110,6 +110,7 @@ pub(super) fn remark(page: &Page, remark: &Remark) -> String {
         RemarkReason::NoSize => "search.remark.no-size",
         RemarkReason::NoValue => "search.remark.no-value",
         RemarkReason::UnknownName => "search.remark.unknown-name",
+        RemarkReason::UnknownFilter => "search.remark.unknown-filter",
         RemarkReason::TooMuch => "search.remark.too-much",
     };
     page.f1(key, &remark.text)

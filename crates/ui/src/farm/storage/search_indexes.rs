@@ -14,7 +14,6 @@ use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::texts::Language;
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, navigation, refuse};
 use crate::wording::{names, unavailable};
@@ -141,10 +140,7 @@ async fn crawls(visit: &Visit) -> Result<Vec<Job>> {
 }
 
 fn fault_row(page: &Page, fault: SearchFault) -> FaultRow {
-    let translated = match page.language == Language::ENGLISH {
-        true => None,
-        false => page.language.find(&format!("search-fault.{}", fault.code)),
-    };
+    let translated = page.language.find(&format!("search-fault.{}", fault.code));
     let reason = translated.map_or_else(|| refuse::typographic(&sentence(&fault.reason)), ToOwned::to_owned);
     FaultRow { href: fault.path.as_deref().map(address::browse), reason, fault }
 }

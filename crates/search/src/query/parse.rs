@@ -17,7 +17,7 @@ use std::ops::Range;
 use model::Timestamp;
 
 use super::expression::{Expression, WordField};
-use super::fields::split_field;
+use super::fields::{split_field, unknown_field};
 use super::known_columns::KnownColumns;
 use super::lex::{Token, TokenKind, token};
 use super::limits::Limits;

@@ -1,7 +1,7 @@
 //! Links beside the results of a search that order them or narrow it, and remarks on the query.
 
 use form_urlencoded::Serializer;
-use repository::{FoundFacets, HitOrder, KnownColumns, Remark, RemarkReason, SearchQuery};
+use repository::{Found, HitOrder, KnownColumns, Remark, RemarkReason, SearchQuery};
 
 use crate::frame::fault::PageResult;
 use crate::frame::page::Page;

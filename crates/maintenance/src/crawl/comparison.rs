@@ -2,6 +2,7 @@
 //! indexed, in which places and with which properties. Differences are repaired and counted. None are expected.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -9,7 +10,10 @@ use database::content::node::{self, NodeRow};
 use database::content::{column, feed};
 use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_versions};
-use search::index::{Audience, ComparisonCounts, EntryProperties, FinishedComparison, IndexedEntry, name_print};
+use search::index::{
+    Audience, ComparisonCounts, EntryProperties, FinishedComparison, IndexedEntry, SearchIndex, name_print,
+};
+use tokio::sync::oneshot;
 
 use super::blocking::blocking;
 use super::entries::is_reachable;
@@ -36,6 +40,7 @@ struct Stretch {
 impl Follower {
     /// Compares the next documents, if a comparison is due. Returns whether it did.
     pub(super) async fn compare_on(&mut self) -> Result<bool> {
+        self.check_verification()?;
         if self.checkpoint.walk.is_some() || !self.comparison_pace.may_go_on() || !self.begin_comparison() {
             return Ok(false);
         }
@@ -82,6 +87,17 @@ impl Follower {
         Ok(true)
     }
 
+    /// Returns the error of a verification that found a damaged file.
+    fn check_verification(&mut self) -> Result<()> {
+        match self.verification.as_mut().map(oneshot::Receiver::try_recv) {
+            None | Some(Err(oneshot::error::TryRecvError::Empty)) => Ok(()),
+            Some(ended) => {
+                self.verification = None;
+                ended.unwrap_or(Ok(()))
+            }
+        }
+    }
+
     /// Returns whether a comparison is under way, after beginning one that is due.
     fn begin_comparison(&mut self) -> bool {
         let (now, comparison) = (Timestamp::now(), &mut self.checkpoint.comparison);
@@ -98,10 +114,8 @@ impl Follower {
         true
     }
 
-    /// Notes the end of a comparison, and compares the files of the index with their checksums.
-    ///
-    /// # Errors
-    /// `Corrupt` if a file is damaged.
+    /// Notes the end of a comparison, and begins to compare the files of the index with their checksums, because searches
+    /// read parts of them that nothing else reads.
     async fn end_comparison(&mut self) -> Result<()> {
         let (now, comparison) = (Timestamp::now(), &mut self.checkpoint.comparison);
         let counts = comparison.counts;
@@ -121,10 +135,19 @@ impl Follower {
         } else {
             tracing::debug!(database, documents, "the search index agrees with its content database");
         }
-        // Searches read parts of the files that nothing else reads.
-        let index = self.index.clone();
-        blocking(move || index.verify()).await
+        self.verification = Some(verification(self.index.clone()));
+        Ok(())
     }
+}
+
+/// Compares the files of an index with their checksums, in a thread that does not keep the server from stopping.
+fn verification(index: Arc<SearchIndex>) -> oneshot::Receiver<Result<()>> {
+    let (send, receive) = oneshot::channel();
+    let verify = move || drop(send.send(index.verify()));
+    if let Err(error) = std::thread::Builder::new().name("search-verify".to_owned()).spawn(verify) {
+        tracing::warn!(%error, "the files of a search index cannot be verified");
+    }
+    receive
 }
 
 /// Returns the next time at which comparisons begin.
@@ -144,8 +167,12 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     if events.len() > MAX_EVENTS {
         return Ok(None);
     }
-    for event in events.iter().filter(|event| index_effect(&event.action) == IndexEffect::Below) {
-        // What is below a container has no events of its own, and what is gone may have been one.
+    let concerns_others = |event: &&feed::Change| match index_effect(&event.action) {
+        IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => true,
+        IndexEffect::Document | IndexEffect::Nothing => false,
+    };
+    for event in events.iter().filter(concerns_others) {
+        // What is in a container has no events of its own, and what is gone may have been one.
         if node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document) {
             return Ok(None);
         }

@@ -9,6 +9,7 @@ use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
 use repository::{Programs, Storage, StorageDatabase};
 use search::index::{Checkpoint, Entry, Fault, IndexWriter, SearchIndex, View, WalkCounts};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::blocking::blocking;
@@ -68,6 +69,8 @@ pub(crate) struct Follower {
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
     pub(super) gaps_read_at: Option<Instant>,
+    /// Tells once the files of the index were compared with their checksums.
+    pub(super) verification: Option<oneshot::Receiver<Result<()>>>,
     /// Missing sequences, and since when this process misses them.
     pub(super) missed: HashMap<i64, Instant>,
     pub(super) slow: SlowReading,
@@ -116,6 +119,7 @@ impl Follower {
             committed: now,
             committed_sequence,
             gaps_read_at: None,
+            verification: None,
             missed: HashMap::new(),
             slow,
             programs_checked_at: None,

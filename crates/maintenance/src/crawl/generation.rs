@@ -45,7 +45,8 @@ pub(super) async fn follow_generation(
         let (mut looked, mut compared) = (Instant::now(), Instant::now());
         loop {
             follower.step().await?;
-            if repository.take_search_index_damage(id) {
+            // A search server cares for its files itself.
+            if repository.take_search_index_damage(id) && right.is_none() {
                 return Err(Error::corrupt("a search could not read a part of the index"));
             }
             if looked.elapsed() >= GENERATIONS {
@@ -62,6 +63,7 @@ pub(super) async fn follow_generation(
                 if compared.elapsed() >= HISTORY {
                     compared = Instant::now();
                     if !is_usable(&database, &settings, &current.index).await? {
+                        repository.forget_search_places(id);
                         return Ok(());
                     }
                 }

@@ -40,6 +40,9 @@ async fn read_always(repository: &Repository, storage: &Storage, id: Id) {
             in_use.clone()
         });
         if next.as_ref().map(Arc::as_ptr) != in_use.as_ref().map(Arc::as_ptr) {
+            if next.is_none() {
+                repository.forget_search_places(id);
+            }
             repository.use_search_index(id, next.clone());
             in_use = next;
         }

@@ -20,6 +20,11 @@ impl Repository {
         self.inner.search.take_damage(database)
     }
 
+    /// Forgets which places and scopes of a content database are known, after the database lost some of its history.
+    pub fn forget_search_places(&self, database: Id) {
+        self.inner.search.forget_places(database);
+    }
+
     /// Sets the index that searches use for a content database; `None` removes it.
     pub fn use_search_index(&self, database: Id, index: Option<Arc<SearchIndex>>) {
         self.inner.search.set(database, index);

@@ -74,6 +74,12 @@ impl SearchIndexes {
         }
     }
 
+    /// Forgets the places of a content database, and who may view documents in them.
+    pub(super) fn forget_places(&self, database: Id) {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).remove(&database);
+        self.scopes.forget(database);
+    }
+
     fn slot(&self, database: Id) -> Arc<Mutex<Arc<Places>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner).entry(database).or_default().clone()
     }

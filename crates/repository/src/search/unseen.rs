@@ -92,7 +92,7 @@ impl MatchingDocuments {
         let room = MAX_SEEN.saturating_sub(versions.len());
         let lacks_room = match shown {
             Shown::All => self.found.more && self.versions.len() >= MAX_SEEN,
-            Shown::Versions(_) => others.len() > room && !self.is_whole(),
+            Shown::Versions(_) => self.found.more && others.len() > room,
         };
         others.truncate(room);
         versions.extend(others);

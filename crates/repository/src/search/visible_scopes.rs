@@ -64,6 +64,11 @@ impl KeptScopes {
 }
 
 impl ScopesCache {
+    /// Forgets the scopes in a content database.
+    pub(super) fn forget(&self, database: Id) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, ..), _| *other != database);
+    }
+
     /// Returns the caller's scopes as of the snapshot in which `places` are current; `None` if the caller may view all.
     /// Calls `granted` for what the snapshot grants on scopes, unless it is known.
     ///

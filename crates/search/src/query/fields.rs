@@ -11,6 +11,9 @@ use crate::language::words::Words;
 /// Signs between the name of a field and its value.
 pub(super) const SIGNS: [char; 4] = [':', '=', '<', '>'];
 
+/// Signs with which a comparison begins that may stand apart from the name.
+pub(super) const COMPARISONS: [char; 3] = ['=', '<', '>'];
+
 /// A field of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
@@ -95,7 +98,7 @@ pub(super) fn compared_field<'a>(
     text: &'a str,
     columns: &KnownColumns,
 ) -> Option<(Field, Comparison, &'a str)> {
-    if !text.starts_with(['<', '>', '=']) {
+    if !text.starts_with(COMPARISONS) {
         return None;
     }
     let field = field_named(&folded(name)).or_else(|| columns.named(name).map(Field::Column))?;

@@ -84,16 +84,22 @@ impl<'a> Parser<'a> {
 /// Returns the names before signs such as ":" that may be those of columns, folded and each once.
 pub(super) fn possible_columns(query: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut phrase: Option<(&str, usize)> = None;
+    let (mut phrase, mut word): (Option<(&str, usize)>, Option<&str>) = (None, None);
     let kept = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
     let mut at = 0;
     while let Some(Token { kind, range }) = token(kept, at) {
         at = range.end;
         let before = phrase.take().filter(|(_, end)| *end == range.start).map(|(name, _)| name);
+        let word_before = word.take();
         let name = match kind {
             TokenKind::Chunk(chunk) => match before {
                 Some(name) if chunk.starts_with(fields::SIGNS) => Some(name),
-                _ => possible_column(chunk),
+                // A comparison may stand between spaces.
+                _ if chunk.starts_with(fields::COMPARISONS) => word_before,
+                _ => {
+                    word = Some(chunk);
+                    possible_column(chunk)
+                }
             },
             TokenKind::Phrase(name) => {
                 phrase = name.is_closed.then_some((name.text, range.end));

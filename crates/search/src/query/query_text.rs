@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::fields::{Comparison, Field, Property, quoted_column, split_field};
+use super::fields::{Comparison, Field, Property, compared_field, quoted_column, split_field};
 use super::filter_values::ReferenceKind;
 use super::known_columns::KnownColumns;
 use super::lex::{Token, TokenKind, has_unclosed_phrase, token};
 use super::parse::is_operator;
 use super::search_query::SearchQuery;
+use super::sizes;
 
 /// A filter that can be left out of a query without a change to the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,12 @@ impl SearchQuery {
             let first = at;
             at += 1;
             let filter = match kind {
-                TokenKind::Chunk(chunk) if depth == 0 => split_field(chunk, columns),
+                TokenKind::Chunk(chunk) if depth == 0 => match (split_field(chunk, columns), tokens.get(at)) {
+                    (None, Some(Token { kind: TokenKind::Chunk(next), .. })) => {
+                        compared_field(chunk, next, columns).inspect(|_| at += 1)
+                    }
+                    (field, _) => field,
+                },
                 // The name of a column in quotation marks, with the sign right behind it.
                 TokenKind::Phrase(name) if depth == 0 && name.is_closed => match tokens.get(at) {
                     Some(Token { kind: TokenKind::Chunk(chunk), range: next }) if next.start == range.end => {
@@ -72,6 +78,15 @@ impl SearchQuery {
                         let value = tokens.get(head_end).filter(|_| at > head_end);
                         part.value = value.map(text_of).unwrap_or_default();
                         part.range.end = tokens[at - 1].range.end;
+                    }
+                    if field == Field::Property(Property::Size)
+                        && part.value.ends_with(|c: char| c.is_ascii_digit())
+                        && let Some(Token { kind: TokenKind::Chunk(unit), range }) = tokens.get(at)
+                        && sizes::is_unit(unit)
+                    {
+                        at += 1;
+                        part.value.push_str(unit);
+                        part.range.end = range.end;
                     }
                     let before = first.checked_sub(1).map(|before| &tokens[before]);
                     let is_negated = before.is_some_and(|token| token.kind == TokenKind::Minus);

@@ -120,9 +120,9 @@ fn filters_are_read() {
     assert_eq!(shown("size>10MB"), "size:10485761..18446744073709551615");
     assert_eq!(shown("size:>=1KB size<2KB"), "(size:1024..18446744073709551615 & size:0..2048)");
     assert_eq!(shown("size:1KB..2KB"), "size:1024..3072");
-    assert_eq!(shown("size > 10MB plan"), "(size:10485760..18446744073709551615 & plan)");
-    assert_eq!(shown("size >10MB"), "size:10485760..18446744073709551615");
-    assert_eq!(shown("size>1.5 MB plan"), "(size:1572864..18446744073709551615 & plan)");
+    assert_eq!(shown("size > 10MB plan"), "(size:10485761..18446744073709551615 & plan)");
+    assert_eq!(shown("size >10MB"), "size:10485761..18446744073709551615");
+    assert_eq!(shown("size>1.5 MB plan"), "(size:1572865..18446744073709551615 & plan)");
     assert_eq!(shown("size < 2 GiB"), "size:0..2147483648");
     assert_eq!(shown("size plan > report"), "(size & plan & report)", "no comparison follows the name");
     assert_eq!(shown("modified:last-week"), "modified:2026-11-16..2026-11-23");
@@ -166,13 +166,20 @@ fn columns_are_fields_if_they_are_known() {
     assert_eq!(shown("\"typ\":pdf"), r#"typ=false ("pdf") - - - -"#);
     assert_eq!(shown("a betrag:viel \"gültig bis\":nie offen:x"), "a !no_value !no_date !no_value");
     assert_eq!(shown("status<open"), "[status open]", "texts have no order");
-    assert_eq!(shown("other:open \"a b\":c"), "([other open] & [a b] & c)", "no column has this name");
+    assert_eq!(shown("other:open \"a b\":c"), "([other open] & [a b] & c) !unknown_filter", "no column has it");
     let names = |text: &str| SearchQuery::possible_columns(text);
     assert_eq!(names("a type:pdf Status:x \"Gültig Bis\">1 \"b\" :c status:y"), ["status", "gültig bis"]);
     assert_eq!(names(&"x".repeat(300)).len() + names(&format!("{}:a", "x".repeat(300))).len(), 0);
     let parts = SearchQuery::filter_parts("plan \"Gültig bis\":2026 status: open", &columns);
     let values: Vec<_> = parts.into_iter().map(|part| part.value).collect();
     assert_eq!(values, ["2026", "open"]);
+    assert_eq!(shown("betrag > 5 plan"), format!("({} & plan)", shown("betrag>5")));
+    assert_eq!(names("Betrag > 5, \"b\" c"), ["betrag"]);
+    for query in ["plan size:10 MB", "plan size> 10 MB", "plan size > 10MB", "plan betrag > 5"] {
+        let parts = SearchQuery::filter_parts(query, &columns);
+        assert_eq!(parts.len(), 1, "{query}");
+        assert_eq!(SearchQuery::without(query, &parts[0].range), "plan", "{query}");
+    }
 }
 
 #[test]

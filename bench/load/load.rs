@@ -12,8 +12,8 @@
 //! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get`
 //! reads these in random order and checks their length, `page` asks for the same path again and again, `paths` for
 //! those in the lines of the file LIST, one after the other, with pauses between requests of PAUSE milliseconds on
-//! average. Prints: RESULT requests microseconds refused broken p50 p99, the last two in microseconds; a refused request
-//! was answered with an error, a broken one not at all.
+//! average. Prints: RESULT requests microseconds refused broken p50 p99, the last two in microseconds; a refused
+//! request was answered with an error, a broken one not at all.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;

@@ -114,8 +114,8 @@ impl Follower {
         true
     }
 
-    /// Notes the end of a comparison, and begins to compare the files of the index with their checksums, because searches
-    /// read parts of them that nothing else reads.
+    /// Notes the end of a comparison, and begins to compare the files of the index with their checksums, because
+    /// searches read parts of them that nothing else reads.
     async fn end_comparison(&mut self) -> Result<()> {
         let (now, comparison) = (Timestamp::now(), &mut self.checkpoint.comparison);
         let counts = comparison.counts;

@@ -9,11 +9,12 @@ use repository::{Generation, SearchHome, SearchSettings, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
 
 use super::blocking::blocking;
-use super::events::is_jump;
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
 /// and can become visible out of order.
 const OVERTAKEN: i64 = 10_000;
+/// Sequences between a checkpoint and the next event from which on the checkpoint is wrong.
+const MAX_JUMP: i64 = 10_000_000;
 
 /// Opens the generation of an index that is in use, and begins a new one where there is none that can be used. With
 /// `suspect`, all files are compared with their checksums first.
@@ -119,6 +120,12 @@ pub(super) async fn is_usable(
         return Ok(false);
     }
     Ok(found.first().is_some_and(|event| (event.at.micros(), event.node_id.get()) == (newest.at, newest.node)))
+}
+
+/// Returns whether the next event after a checkpoint is so far from it that the checkpoint cannot be right. SQLite has
+/// no missing sequences that count.
+pub(super) fn is_jump(engine: Engine, sequence: i64, next: i64) -> bool {
+    engine == Engine::Postgres && next.saturating_sub(sequence) > MAX_JUMP
 }
 
 /// Returns the checkpoint from which to follow. A new index begins at the newest event, or some events before it where

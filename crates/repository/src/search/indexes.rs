@@ -50,8 +50,8 @@ impl SearchIndexes {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner).remove(&database)
     }
 
-    /// Returns the places of a content database as of the reader's snapshot. After a change, one search reads them while
-    /// others wait for the result.
+    /// Returns the places of a content database as of the reader's snapshot. After a change, one search reads them
+    /// while others wait for the result.
     ///
     /// # Errors
     /// Those of the database.

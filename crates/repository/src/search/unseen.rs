@@ -73,9 +73,9 @@ impl MatchingDocuments {
         self.seen(&SeenVersions { through, versions: HashSet::new() }, &Shown::All)
     }
 
-    /// Returns what is seen after results were shown. Versions that are not found now stay seen as far as there is room:
-    /// they may be found again. If more than [`MAX_SEEN`] were seen, those that were changed before the newest results
-    /// count as seen.
+    /// Returns what is seen after results were shown. Versions that are not found now stay seen as far as there is
+    /// room: they may be found again. If more than [`MAX_SEEN`] were seen, those that were changed before the newest
+    /// results count as seen.
     pub(super) fn seen(&self, before: &SeenVersions, shown: &Shown) -> SeenRow {
         let is_seen = |(version, at): &&(Id, Timestamp)| shown.has(*version) || before.has(*version, *at);
         let mut versions: Vec<Id> = self.versions.iter().filter(is_seen).map(|(version, _)| *version).collect();

@@ -152,7 +152,7 @@ fn in_words(remark: &Remark) -> String {
         RemarkReason::UnknownFilter => "there is no such filter, so it was searched as a word",
         RemarkReason::TooMuch => "the query is too long or too deeply nested, so parts were left out",
     };
-    format!("\"{}\": {meaning}", remark.text)
+    format!("“{}”: {meaning}", remark.text)
 }
 
 fn to_text(found: &Found) -> String {

@@ -186,7 +186,7 @@ async fn the_command_finds_words_with_and_without_a_server() {
     assert_eq!((paths(&found), &found["remarks"][0]["reason"]), (vec![by_size[1]], &json!("unmatched_parenthesis")));
     let (status, text, remarks) = command(&farm, &["kingfisher \"flies"]);
     assert_eq!((status, text.as_str()), (0, "Nothing was found.\n"));
-    assert!(remarks.contains("\"flies: the quotation mark is not closed"), "{remarks}");
+    assert!(remarks.contains("“\"flies”: the quotation mark is not closed"), "{remarks}");
     let (status, _, said) = command(&farm, &["heron", "--in", "Documents/nowhere"]);
     assert_eq!(status, 2, "{said}");
     assert!(command(&farm, &["heron", "--in", "Documents/heron.txt"]).2.contains("is a document"));

@@ -69,7 +69,7 @@ pub(crate) struct Follower {
     committed_sequence: i64,
     /// Last time of this action; `None` before the first.
     pub(super) gaps_read_at: Option<Instant>,
-    /// Tells once the files of the index were compared with their checksums.
+    /// Result of comparing the files of the index with their checksums, once it is there.
     pub(super) verification: Option<oneshot::Receiver<Result<()>>>,
     /// Missing sequences, and since when this process misses them.
     pub(super) missed: HashMap<i64, Instant>,

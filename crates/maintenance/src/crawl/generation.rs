@@ -45,7 +45,7 @@ pub(super) async fn follow_generation(
         let (mut looked, mut compared) = (Instant::now(), Instant::now());
         loop {
             follower.step().await?;
-            // A search server cares for its files itself.
+            // A search server checks its own files.
             if repository.take_search_index_damage(id) && right.is_none() {
                 return Err(Error::corrupt("a search could not read a part of the index"));
             }

@@ -97,9 +97,8 @@ fn open(home: &SearchHome, generation: &Generation, suspect: bool) -> Result<Arc
     Ok(Arc::new(index))
 }
 
-/// Returns whether the content database contains the newest event that an index has followed, the next one is not far
-/// from it, and the index contains
-/// no text that it must not contain.
+/// Returns whether the content database contains the newest event that an index has followed, the next event is not far
+/// from it, and the index contains no text that it must not contain.
 pub(super) async fn is_usable(
     database: &StorageDatabase,
     settings: &SearchSettings,

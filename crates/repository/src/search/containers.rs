@@ -11,8 +11,8 @@ const MAX_NAMED: usize = 200;
 
 impl Session {
     /// Returns the identifiers and kinds of the sites, libraries and folders with this name that the caller may open.
-    /// The title of a root site counts as its name, and so does the last part of its address. Also
-    /// returns the content databases that do not answer.
+    /// The title of a root site counts as its name, and so does the last part of its address.
+    /// Also returns the content databases that do not answer.
     pub(super) async fn containers_named(&self, name: &str) -> Result<(Vec<(Id, NodeKind)>, UnavailableDatabases)> {
         let registry = self.registry().await?;
         let wanted = fold(name.trim());

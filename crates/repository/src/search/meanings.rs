@@ -173,7 +173,7 @@ impl Meanings {
     }
 }
 
-/// Tells whether the indexed values of a document are those that it has now. Others fulfil nothing.
+/// Returns a test whether the indexed values of a document are those that it has now. Others fulfil no condition.
 fn are_current(admission: &CallerAdmission) -> Within {
     let (places, unindexed, unknown) =
         (admission.places.clone(), admission.unindexed.clone(), admission.unknown.clone());

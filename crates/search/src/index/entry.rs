@@ -131,7 +131,7 @@ pub struct IndexedEntry {
     pub holder: Id,
     /// Print of the name.
     pub name_print: u64,
-    /// Print of what else the database says of the document, by [`EntryProperties::print`].
+    /// Print of its other properties, by [`EntryProperties::print`].
     pub properties_print: u64,
 }
 
@@ -148,8 +148,7 @@ impl IndexedEntry {
     }
 }
 
-/// What an entry says of a document besides its text, its name and its audience, and what can change without a new
-/// version.
+/// Properties of a document in an entry that can change without a new version, besides its name, place and audience.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryProperties<'a> {
     /// See [`Entry::checked_out_by`].

@@ -1,4 +1,4 @@
-//! What an index says of documents by their identifiers, for comparisons with their database.
+//! Entries of documents by their identifiers, for comparisons with their database.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -30,11 +30,7 @@ impl LocalView {
         Ok(counts)
     }
 
-    /// Returns entries with a wanted error code, newest documents first: those before the document and version
-    /// `before`, at most `limit`. Blocks while it reads the index.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    /// See [`crate::index::View::faults`].
     pub fn faults(
         &self,
         before: Option<(Id, Id)>,

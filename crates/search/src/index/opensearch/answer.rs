@@ -144,7 +144,7 @@ impl FoundHit {
     }
 }
 
-/// What is stored of an entry.
+/// The stored fields of an entry.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Stored {
     pub(super) version: Option<i64>,

@@ -1,4 +1,4 @@
-//! Changes of documents as the search server takes many of them at once, and what it says became of each.
+//! Changes of documents, many in one request, and the outcome of each.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::server::shown_type;
 
 /// Limit on the changes that are sent at once.
 pub(super) const MAX_ACTIONS: usize = 4_000;
-/// What of the answer is asked for.
+/// Fields of the answer that are requested.
 pub(super) const ANSWERED: &str = "items.*.status,items.*.error.type,error.type";
 /// Status of what is too large, and the code that says so in an entry without its text.
 pub(super) const TOO_LARGE: u16 = 413;
@@ -58,14 +58,14 @@ impl Action {
     }
 }
 
-/// What became of changes.
+/// The outcomes of changes.
 #[derive(Deserialize)]
 pub(super) struct Outcomes {
     #[serde(default)]
     pub(super) items: Bounded<Item, MAX_ACTIONS>,
 }
 
-/// What became of a change, by what was to be done.
+/// The outcome of a change, under the name of its action.
 #[derive(Deserialize)]
 pub(super) struct Item {
     index: Option<Outcome>,
@@ -79,7 +79,7 @@ impl Item {
     }
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Deserialize)]
 pub(super) struct Outcome {
     /// Status as of a request of its own.

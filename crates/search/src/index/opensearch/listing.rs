@@ -1,5 +1,5 @@
-//! What an index on the search server says of documents: entries for the comparison with their database, documents
-//! that cannot be read, and kept texts.
+//! Contents of an index on the search server: entries for the comparison with their database, documents that cannot be
+//! read, and kept texts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

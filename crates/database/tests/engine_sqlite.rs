@@ -16,6 +16,7 @@ use model::{Code, Error, ErrorKind, Result};
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open, try_open};
 
 const IDS: Sql = Sql::new("SELECT id FROM thing ORDER BY id");
+const TABLES: Sql = Sql::new("SELECT count(*) FROM collection");
 
 /// Releases the writer, which the first job blocks, once all jobs are waiting, so that they share one batch.
 async fn in_one_batch(jobs: Vec<tokio::task::JoinHandle<()>>, release: mpsc::Sender<()>) {
@@ -260,23 +261,41 @@ async fn a_directory_that_cannot_be_written_is_told_clearly() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         open(&directory.path().join("x.db")).await.close().await;
+        // A file whose WAL is there could be read without the right to write anything.
+        let in_use = open(&directory.path().join("in_use.db")).await;
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         mode(&directory.path().join("x.db"), 0o444);
+        mode(&directory.path().join("in_use.db"), 0o444);
         mode(directory.path(), 0o555);
         // The superuser may write anywhere, but not without these capabilities.
         let plain: &[&str] =
             if is_root() { &["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"] } else { &["env"] };
         assert_success(in_child(test, directory.path(), plain));
         mode(directory.path(), 0o755);
+        in_use.close().await;
         return;
     };
     let options = Options { patience: Duration::from_millis(200), ..Options::default() };
-    for name in ["x.db", "new.db", "missing/x.db"] {
+    for name in ["x.db", "in_use.db", "new.db", "missing/x.db"] {
         let error = try_open(&directory.join(name), &options).await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
         assert!([Code::ReadOnly, Code::CannotOpen].contains(&error.code()), "{error:?}");
         assert!(error.report().contains(name), "{}", error.report());
         assert!(!error.message().contains(name), "{}", error.report());
+    }
+}
+
+#[tokio::test]
+async fn a_closed_database_leaves_no_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.db");
+    for round in 0..1000 {
+        let db = open(&path).await;
+        db.read(|r| r.find(TABLES, &[], |row| row.get::<i64>(0))).await.unwrap();
+        db.close().await;
+        for name in ["x.db-wal", "x.db-shm"] {
+            assert!(!directory.path().join(name).exists(), "{name} after round {round}");
+        }
     }
 }
 

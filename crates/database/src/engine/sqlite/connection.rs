@@ -17,7 +17,7 @@ use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
 
 use super::checksum;
-use super::classify::{classify, is_busy};
+use super::classify::{classify, is_busy, read_only};
 use super::value::Bound;
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
@@ -97,6 +97,10 @@ impl Connection {
                 path.display()
             ))
             .with_code(Code::NoSharedMemory));
+        }
+        // SQLite falls back to reading a file that it may not write, and tells so only at the first change.
+        if role != Role::Reader && raw.is_readonly("main").map_err(|e| classify(e, path))? {
+            return Err(read_only(path));
         }
         let page_bytes = raw.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(|e| classify(e, path))?;
         Ok(Self { prepared: Prepared::new(raw, |_| HashMap::new()), path: Arc::clone(path), page_bytes })

@@ -259,13 +259,14 @@ impl Sqlite {
 
     pub(super) async fn close(&self) {
         drop(self.queue().take());
-        drop(self.header.write().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.pool.close().await;
         if let Some(thread) = thread {
             // The thread's panics were caught and logged one by one, so its own result says nothing.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
+        // The connections close one after another: if two close at once, SQLite sees no last one and leaves the WAL.
+        self.pool.close().await;
+        drop(self.header.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Write>>> {

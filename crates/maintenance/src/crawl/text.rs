@@ -96,6 +96,9 @@ impl TextReader {
         if let FoundText::Fault(error) | FoundText::Text(ReadDocument { fault: Some(error), .. }) = &found {
             metrics::counter!("strongroom_search_unreadable_total", "code" => error.code().as_str()).increment(1);
         }
+        if let FoundText::Text(read) = &found {
+            metrics::counter!("strongroom_search_text_bytes_total").increment(read.text.text.len() as u64);
+        }
         Ok(found)
     }
 

@@ -65,6 +65,23 @@ test('documents are found by their words, and the passage shows them', async () 
   await page.finish();
 });
 
+test('more results are shown where the first ones end', async () => {
+  for (let number = 0; number < 60; number++) await server.put(`Waders/dunlin ${number}.txt`, 'a dunlin');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/search?q=dunlin');
+  const rows = page.locator('[data-results] tr');
+  assert.equal(await rows.count(), 50);
+  await page.getByRole('link', { name: 'Show more' }).click();
+  await page.waitForURL(/show=100/);
+  assert.equal(await rows.count(), 60);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'result-51');
+  await picture(page, 'search-more');
+  assert.equal(await page.getByRole('link', { name: 'Show more' }).count(), 0);
+  await assertAccessible(page);
+  await page.finish();
+});
+
 test('results are ordered, narrowed by links, and a query is explained', async () => {
   for (const [name, text] of [['a.txt', 'kingfisher'], ['b.csv', 'kingfisher, two kingfishers'], ['c.csv', 'a kingfisher']]) {
     await server.put(`Birds/${name}`, text);

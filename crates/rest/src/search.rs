@@ -16,6 +16,9 @@ use super::extract::Query;
 use super::wire::item::{self, ItemJson};
 use super::wire::people::PrincipalJson;
 
+/// Number of items in a response, unless another is asked for.
+const DEFAULT_LIMIT: usize = 50;
+
 /// A search query.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -31,8 +34,8 @@ pub struct SearchQuery {
     /// parts of names. At most 4,096 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
-    /// Maximum number of items in the response, 1 to 50.
-    #[param(minimum = 1, maximum = 50, default = 50)]
+    /// Maximum number of items in the response, 1 to 500.
+    #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<usize>,
     /// Order of the items.
     #[param(value_type = Option<super::wire::rules::SearchOrderWord>, default = "relevance")]
@@ -234,9 +237,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
     responses((status = 200, description = "The items found", body = FoundJson))
 )]
 async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
-    let limit = query.limit.unwrap_or(MAX_FOUND);
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_FOUND).contains(&limit) {
-        return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
+        return Err(Error::invalid("limit is 1 to 500").with_code(Code::InvalidQuery).into());
     }
     let order = query.sort.map_or(HitOrder::Relevance, SearchOrder::of_hits);
     let counts_facets = query.facets.unwrap_or_default();

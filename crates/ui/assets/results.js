@@ -179,7 +179,10 @@ function prepare() {
     filters.open = unfolded ?? !stacks.matches;
     filters.querySelector("summary").addEventListener("click", () => { unfolded = !filters.open; });
   }
+  // The first of the results that were added by "Show more".
+  const added = results().querySelector("[data-results] tr:target");
   rows().forEach((row, at) => { row.tabIndex = at === 0 ? 0 : -1; });
+  focusRow(added);
   for (const link of results().querySelectorAll("[data-results] .item a")) link.addEventListener("click", opened);
   results().querySelector("[data-clear]")?.addEventListener("click", () => {
     clear();

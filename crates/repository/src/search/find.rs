@@ -25,7 +25,7 @@ use crate::items::item::Item;
 use crate::{Session, Target, UnavailableDatabases};
 
 /// Maximum number of items in one result.
-pub const MAX_FOUND: usize = 50;
+pub const MAX_FOUND: usize = 500;
 /// Time after which names are not compared with further rows.
 const NAME_WALK_TIMEOUT: Duration = Duration::from_millis(200);
 /// Number of documents below which similar words are looked for as well, and then documents with most of the words.

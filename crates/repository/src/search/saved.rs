@@ -9,12 +9,13 @@ use model::{Code, Error, Id, Result, SearchAlert, Timestamp, fold};
 use search::index::HitOrder;
 use search::query::SeenVersions;
 
-use super::find::MAX_FOUND;
 use super::request::{Found, checked_length};
 use super::unseen::{MAX_SEEN, MatchingDocuments, Selection, Shown};
 use crate::Session;
 use crate::people::text;
 
+/// Limit on the documents that are shown at once.
+const MAX_SHOWN: usize = 50;
 /// Limit on the versions that are marked as seen at once.
 pub const MAX_MARKED: usize = MAX_SEEN;
 /// Limit on the saved searches of one user.
@@ -61,7 +62,7 @@ pub struct SearchToSave {
 pub struct NewDocuments {
     /// The search.
     pub search: SavedSearch,
-    /// The documents, the newest change first, at most [`MAX_FOUND`]. `whole` is false if not everything was searched.
+    /// The documents, the newest change first, at most 50. `whole` is false if not everything was searched.
     pub found: Found,
     /// Their versions, to be given to [`Session::mark_saved_search_seen`] when the user has seen them.
     pub versions: Vec<Id>,
@@ -226,7 +227,7 @@ impl Session {
     #[boxed]
     pub async fn new_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
-        let selection = Selection { limit: MAX_FOUND, unlike: Some(self.seen(&search).await?), ..Selection::default() };
+        let selection = Selection { limit: MAX_SHOWN, unlike: Some(self.seen(&search).await?), ..Selection::default() };
         let matching = self.matching(&search.query, selection).await?;
         Ok(NewDocuments::of(search, matching))
     }
@@ -239,7 +240,7 @@ impl Session {
     #[boxed]
     pub async fn latest_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
-        let selection = Selection { limit: MAX_FOUND, before: alert_end(search.alert), ..Selection::default() };
+        let selection = Selection { limit: MAX_SHOWN, before: alert_end(search.alert), ..Selection::default() };
         let matching = self.matching(&search.query, selection).await?;
         Ok(NewDocuments::of(search, matching))
     }
@@ -261,7 +262,7 @@ impl Session {
                 continue;
             }
             let selection = Selection {
-                limit: MAX_FOUND,
+                limit: MAX_SHOWN,
                 unlike: Some(self.seen(&search).await?),
                 before: alert_end(search.alert),
                 without_passages: true,

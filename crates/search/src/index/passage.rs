@@ -89,7 +89,9 @@ impl<'a> PassageFinder<'a> {
                     return Ok(read);
                 }
                 let mut wanted = vec![(node, version, audience)];
-                while let Some(hit) = self.expected.pop().filter(|_| wanted.len() < READ_AT_ONCE) {
+                while wanted.len() < READ_AT_ONCE
+                    && let Some(hit) = self.expected.pop()
+                {
                     if let EntryAddress::Shared(audience) = hit.address
                         && !wanted.contains(&(hit.node, hit.version, audience))
                     {

@@ -26,8 +26,8 @@ pub struct Arguments {
     /// Words, "phrases", operators and filters, as on the results page
     query: String,
     /// Maximum number of results
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=MOST))]
-    limit: u8,
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=MOST))]
+    limit: u16,
     /// Order of the results; in any other than relevance, only documents with the words are found
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]
     sort: Sort,
@@ -168,7 +168,7 @@ fn to_text(found: &Found) -> String {
         }
     });
     if found.more {
-        text.push_str("There are more results: --limit shows up to 50, and filters narrow them.\n");
+        text.push_str(&format!("There are more results: --limit shows up to {MAX_FOUND}, and filters narrow them.\n"));
     }
     text
 }

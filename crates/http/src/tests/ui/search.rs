@@ -32,6 +32,29 @@ async fn a_search_shows_names_as_text_and_where_they_are() {
 }
 
 #[tokio::test]
+async fn more_results_are_a_link_away() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    for number in 0..60 {
+        let path = model::NodePath::parse(&format!("Documents/plan {number}.txt")).unwrap();
+        let to = repository::Destination::Path(path);
+        session.upload_bytes(&to, repository::UploadOptions::default(), "x".into()).await.unwrap();
+    }
+    let browser = farm.signed_in("admin").await;
+    let further = "href=\"/search?q=plan&#38;show=100#result-51\"";
+    for (address, rows, has_more) in [
+        ("/search?q=plan", 50, true),
+        ("/search?q=plan&show=100", 60, false),
+        ("/search?q=plan&show=7", 50, true),
+        ("/search?q=plan&show=99999999999999999999", 50, true),
+    ] {
+        let page = browser.get(address).await.expect(200);
+        assert_eq!(page.text.matches("<tr id=\"result-").count(), rows, "{address}");
+        assert_eq!(page.text.contains(further), has_more, "{address}: {}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn a_search_needs_somebody_who_is_signed_in() {
     let farm = Farm::new().await;
     let away = farm.browser().get("/search?q=plan").await.expect(303);

@@ -6,6 +6,8 @@ mod rows;
 pub mod saved;
 pub mod saved_forms;
 
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
@@ -26,6 +28,8 @@ use narrowing::{Narrowing, OrderLink};
 use rows::{Row, row};
 use saved::SavedRow;
 
+/// Numbers of results on the page: at first, and each time that more are asked for.
+const STEPS: [usize; 4] = [50, 100, 200, MAX_FOUND];
 /// Number of items that are suggested.
 const SUGGESTED_ITEMS: usize = 12;
 
@@ -52,6 +56,8 @@ pub struct Wish {
     q: String,
     /// Order of the results; relevance for any other text than those of the links.
     sort: String,
+    /// Number of results; the first of [`STEPS`] unless it is another of them.
+    show: String,
     /// Not empty when only suggestions are requested.
     part: String,
 }
@@ -66,6 +72,8 @@ struct SearchPage<'a> {
     coded: String,
     rows: Vec<Row>,
     more: bool,
+    /// Address that shows more results, from the first of them on; empty if no more can be shown.
+    further: String,
     whole: bool,
     /// Number of documents with the words.
     documents: u64,
@@ -125,26 +133,27 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
         let found = visit.session.suggest(&asked, SUGGESTED_ITEMS).await?;
-        let rows = found.items.items.iter().map(|item| row(item, &asked, String::new())).collect();
+        let rows = found.items.items.iter().map(|item| row(item, &asked, &HashMap::new())).collect();
         let people = found.people.into_iter().map(PersonLink::of).collect();
         let away = unavailable::in_palette(&visit.page, &found.items.missing);
         let saved = saved::suggested(&visit, &asked).await?;
         return Ok(html(&SuggestionsPart { rows, people, saved, away }));
     }
     let order = narrowing::order_of(&wish.sort);
-    let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
+    let limit = STEPS.into_iter().find(|step| step.to_string() == wish.show).unwrap_or(STEPS[0]);
+    let request = FindRequest { text: asked, limit, order, counts_facets: true, ..FindRequest::default() };
     let found = visit.session.search(&request).await?;
     visit.page.query = request.text;
-    draw(&visit, &found, order).await
+    draw(&visit, &found, order, limit).await
 }
 
-async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Response> {
+async fn draw(visit: &Visit, found: &Found, order: HitOrder, limit: usize) -> PageResult<Response> {
     let (page, asked) = (&visit.page, visit.page.query.as_str());
     let items: Vec<Item> = found.items.iter().map(|found| found.item.clone()).collect();
     let names = names::names(&visit.session, &items).await?;
     let row = |FoundItem { item, passage }: &FoundItem| {
         let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
-        Row { passage, ..row(item, asked, names::name_of(&names, item.modified_by)) }
+        Row { passage, ..row(item, asked, &names) }
     };
     let (mut saved, mut saved_as) = (Vec::new(), None);
     for search in visit.session.saved_searches().await? {
@@ -154,6 +163,9 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
             saved_as = Some(SavedRow::of(page, search));
         }
     }
+    let further = STEPS.into_iter().find(|step| found.more && *step > limit).map(|step| {
+        format!("{}&show={step}#result-{}", narrowing::address(asked, order), found.items.len() + 1)
+    });
     let to_save = narrowing::address(asked, order).split_off("/search?".len());
     Ok(html(&SearchPage {
         page,
@@ -165,6 +177,7 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         coded: segments::encode_query(asked),
         rows: found.items.iter().map(row).collect(),
         more: found.more,
+        further: further.unwrap_or_default(),
         whole: found.whole,
         documents: found.documents,
         tolerance: match found.tolerance {

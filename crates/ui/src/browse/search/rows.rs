@@ -1,7 +1,9 @@
 //! Rows of the results of a search.
 
+use std::collections::HashMap;
+
 use model::{Id, NodeKind, Timestamp, fold};
-use repository::Item;
+use repository::{Item, PrincipalName};
 
 use crate::frame::address;
 use crate::frame::format::Icon;
@@ -21,11 +23,16 @@ pub(super) struct Row {
     pub(super) modified_at: Timestamp,
     pub(super) modified_by: String,
     pub(super) size: Option<u64>,
+    /// User who has it checked out, if any.
+    pub(super) held_by: Option<String>,
+    /// True if the version is a draft.
+    pub(super) draft: bool,
     /// The part of the text with the words.
     pub(super) passage: Vec<Piece>,
 }
 
-pub(super) fn row(item: &Item, asked: &str, modified_by: String) -> Row {
+/// Returns the row of an item. `names` are those of the people in it.
+pub(super) fn row(item: &Item, asked: &str, names: &HashMap<Id, PrincipalName>) -> Row {
     let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
     Row {
         id: item.id,
@@ -36,8 +43,10 @@ pub(super) fn row(item: &Item, asked: &str, modified_by: String) -> Row {
         path: above.replace('/', " / "),
         place: address::browse(above),
         modified_at: item.modified_at,
-        modified_by,
+        modified_by: names::name_of(names, item.modified_by),
         size: (item.kind == NodeKind::Document).then_some(item.size),
+        held_by: item.check_out.map(|held| names::name_of(names, held.by)),
+        draft: item.kind == NodeKind::Document && !item.version.is_major(),
         passage: Vec::new(),
     }
 }

@@ -108,7 +108,7 @@ pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
     let names = names::names(&visit.session, &items).await?;
     let row = |FoundItem { item, passage }: &FoundItem| {
         let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
-        Row { passage, ..row(item, "", names::name_of(&names, item.modified_by)) }
+        Row { passage, ..row(item, "", &names) }
     };
     Ok(html(&SearchPage {
         page,

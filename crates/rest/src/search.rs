@@ -10,6 +10,7 @@ use utoipa_axum::routes;
 
 use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
+use http_core::server::request;
 use http_core::server::state::AppState;
 
 use super::extract::Query;
@@ -79,7 +80,8 @@ pub struct FoundJson {
     /// documents with the words in name or text, the best first; then documents with the search text anywhere in their
     /// names, newest first. In another order, only documents with the words.
     items: Vec<ItemJson>,
-    /// Matching passages of the documents in `items`. Items that match only by name have none.
+    /// Matching passages of documents in `items`. A document has none if it matches only by name, if its site records
+    /// reads, or if time was up.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,
@@ -239,8 +241,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
 async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_FOUND).contains(&limit) {
-        return Err(Error::invalid("limit is 1 to 500").with_code(Code::InvalidQuery).into());
+        return Err(Error::invalid(format!("limit is 1 to {MAX_FOUND}")).with_code(Code::InvalidQuery).into());
     }
+    let _place = if limit > DEFAULT_LIMIT { request::acquire_costly()? } else { None };
     let order = query.sort.map_or(HitOrder::Relevance, SearchOrder::of_hits);
     let counts_facets = query.facets.unwrap_or_default();
     let without_passages = query.passages == Some(false);

@@ -17,7 +17,7 @@ use crate::figures::names::TURNED_AWAY;
 use super::options::Limits;
 
 /// Maximum number of concurrent costly requests per user: archives, exports, comparisons of versions, searches through
-/// WebDAV, whole trees.
+/// WebDAV and for more than 50 results, whole trees.
 const COSTLY: usize = 4;
 
 /// Keyed semaphore: counts the permits in use per key.

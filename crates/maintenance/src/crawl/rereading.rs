@@ -12,13 +12,13 @@ use super::follow::{COMMIT, Follower};
 use super::slow::{Retried, retried_documents};
 use super::walk::BATCH;
 
-/// Interval between two looks at the installed programs.
-const PROGRAMS: Duration = Duration::from_secs(60);
+/// Interval at which it is checked whether external programs can do more than before.
+const ABILITIES_INTERVAL: Duration = Duration::from_secs(60);
 
 impl Follower {
     /// Has documents read again that need external programs, if these can do more now. Looks from time to time.
     pub(super) async fn look_at_programs(&mut self) -> Result<()> {
-        if self.programs_checked_at.is_some_and(|at| at.elapsed() < PROGRAMS) {
+        if self.programs_checked_at.is_some_and(|at| at.elapsed() < ABILITIES_INTERVAL) {
             return Ok(());
         }
         self.programs_checked_at = Some(Instant::now());

@@ -28,7 +28,7 @@ use crate::{Session, Target, UnavailableDatabases};
 pub const MAX_FOUND: usize = 500;
 /// Time after which names are not compared with further rows.
 const NAME_WALK_TIMEOUT: Duration = Duration::from_millis(200);
-/// Number of documents below which similar words are looked for as well, and then documents with most of the words.
+/// Number of results below which similar words are looked for as well, and then documents with most of the words.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
 const MAX_FACET_VALUES: usize = 10;

@@ -43,7 +43,8 @@ pub(super) fn checked_length(text: &str) -> Result<usize> {
 pub struct FoundItem {
     /// The item.
     pub item: Item,
-    /// The matching part of its text; `None` if it matches only by name.
+    /// The matching part of its text. `None` if it matches only by name, if passages were left out, if its site records
+    /// reads, or if time was up.
     pub passage: Option<Passage>,
 }
 
@@ -78,7 +79,7 @@ pub struct Found {
     pub missing: UnavailableDatabases,
 }
 
-/// Numbers of documents by their properties, the greatest first.
+/// Numbers of documents by their properties: the ten most frequent values of each, and the ten newest years.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundFacets {
     /// By extension of the name, folded and without the full stop.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use model::{Id, Result};
+use model::{ErrorKind, Id, Result};
 
 use super::clock::Clock;
 use super::entry::Audience;
@@ -67,7 +67,9 @@ impl<'a> PassageFinder<'a> {
 
     /// Tells which hits will be asked for, in their order, so that several are read at once.
     pub fn prefetch(&mut self, hits: &[Hit]) {
-        self.expected = hits.iter().rev().copied().collect();
+        if self.matcher.count() != 0 {
+            self.expected = hits.iter().rev().copied().collect();
+        }
     }
 
     /// Returns the passage of a hit with the words of the query; `None` if they are only in the name, or time is up.
@@ -76,11 +78,16 @@ impl<'a> PassageFinder<'a> {
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn passage(&mut self, hit: &Hit) -> Result<Option<Passage>> {
+        // A query of filters alone has no words that a passage could show.
+        if self.matcher.count() == 0 || self.clock.is_over_now() {
+            return Ok(None);
+        }
         let packed = self.packed((hit.node, hit.version), hit.address)?;
         passage(self.texts.open(&packed), &mut self.matcher, &self.clock)
     }
 
-    /// Returns the kept text of an entry in its stored form; nothing if it is gone or time is up.
+    /// Returns the kept text of an entry in its stored form; nothing if it is gone, or if the time for asking a search
+    /// server is up.
     pub(super) fn packed(&mut self, (node, version): (Id, Id), address: EntryAddress) -> Result<Vec<u8>> {
         match (&self.view.0, address) {
             (ViewKind::Local(view), EntryAddress::Local(address)) => view.packed(address),
@@ -98,7 +105,11 @@ impl<'a> PassageFinder<'a> {
                         wanted.push((hit.node, hit.version, audience));
                     }
                 }
-                self.read = view.kept(&wanted, &self.clock)?;
+                self.read = match view.kept(&wanted, &self.clock) {
+                    // What was found counts without its passages.
+                    Err(error) if error.kind() == ErrorKind::Unavailable && self.clock.is_over_now() => HashMap::new(),
+                    kept => kept?,
+                };
                 Ok(self.read.remove(&(node, audience)).unwrap_or_default())
             }
             // The address is of another view.

@@ -147,7 +147,7 @@ fn in_words(remark: &Remark) -> String {
         RemarkReason::ShortPrefix => "at least three letters are needed before *, which was left out",
         RemarkReason::NoDate => "no date can be read, so the filter was left out",
         RemarkReason::NoSize => "no size can be read, so the filter was left out",
-        RemarkReason::NoValue => "the filter has no value that it can have, and was left out",
+        RemarkReason::NoValue => "the filter has no usable value and was left out",
         RemarkReason::UnknownName => "nothing has this name, so the filter finds nothing",
         RemarkReason::UnknownFilter => "there is no such filter, so it was searched as a word",
         RemarkReason::TooMuch => "the query is too long or too deeply nested, so parts were left out",
@@ -167,8 +167,10 @@ fn to_text(found: &Found) -> String {
             "Few documents have all of these words: some of these lack words or have similar ones.\n"
         }
     });
-    if found.more {
+    if found.more && found.items.len() < MAX_FOUND {
         text.push_str(&format!("There are more results: --limit shows up to {MAX_FOUND}, and filters narrow them.\n"));
+    } else if found.more {
+        text.push_str("There are more results: add a word or a filter to narrow them.\n");
     }
     text
 }

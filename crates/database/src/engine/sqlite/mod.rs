@@ -266,7 +266,9 @@ impl Sqlite {
         }
         // The connections close one after another: if two close at once, SQLite sees no last one and leaves the WAL.
         self.pool.close().await;
-        drop(self.header.write().unwrap_or_else(PoisonError::into_inner).take());
+        let last = self.header.write().unwrap_or_else(PoisonError::into_inner).take();
+        // The last one empties the WAL, which may wait for the disk.
+        let _ = tokio::task::spawn_blocking(move || drop(last)).await;
     }
 
     fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Write>>> {

@@ -23,13 +23,13 @@ use crate::wording::passages::pieces_of;
 use crate::wording::{names, unavailable};
 
 use filters::SearchLink;
-use http_core::protocol::segments;
+use http_core::server::request;
 use narrowing::{Narrowing, OrderLink};
-use rows::{Row, row};
+use rows::{NameMarker, Row, preview_query, row};
 use saved::SavedRow;
 
-/// Numbers of results on the page: at first, and each time that more are asked for.
-const STEPS: [usize; 4] = [50, 100, 200, MAX_FOUND];
+/// Limits on the results that the page shows. *Show more* leads from each to the next.
+const RESULT_LIMITS: [usize; 4] = [50, 100, 200, MAX_FOUND];
 /// Number of items that are suggested.
 const SUGGESTED_ITEMS: usize = 12;
 
@@ -56,7 +56,7 @@ pub struct Wish {
     q: String,
     /// Order of the results; relevance for any other text than those of the links.
     sort: String,
-    /// Number of results; the first of [`STEPS`] unless it is another of them.
+    /// Limit on the results, one of [`RESULT_LIMITS`]. Any other text stands for the first.
     show: String,
     /// Not empty when only suggestions are requested.
     part: String,
@@ -68,12 +68,12 @@ struct SearchPage<'a> {
     page: &'a Page,
     title: String,
     asked: bool,
-    /// The query, encoded for addresses.
-    coded: String,
+    /// What links to previews append, see [`preview_query`].
+    preview_query: String,
     rows: Vec<Row>,
     more: bool,
-    /// Address that shows more results, from the first of them on; empty if no more can be shown.
-    further: String,
+    /// Address of this page with more results, scrolled to the first that is added; empty if no more can be shown.
+    show_more: String,
     whole: bool,
     /// Number of documents with the words.
     documents: u64,
@@ -133,14 +133,16 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
         let found = visit.session.suggest(&asked, SUGGESTED_ITEMS).await?;
-        let rows = found.items.items.iter().map(|item| row(item, &asked, &HashMap::new())).collect();
+        let marker = NameMarker::of(&asked);
+        let rows = found.items.items.iter().map(|item| row(item, &marker, &HashMap::new())).collect();
         let people = found.people.into_iter().map(PersonLink::of).collect();
         let away = unavailable::in_palette(&visit.page, &found.items.missing);
         let saved = saved::suggested(&visit, &asked).await?;
         return Ok(html(&SuggestionsPart { rows, people, saved, away }));
     }
     let order = narrowing::order_of(&wish.sort);
-    let limit = STEPS.into_iter().find(|step| step.to_string() == wish.show).unwrap_or(STEPS[0]);
+    let limit = RESULT_LIMITS.into_iter().find(|step| step.to_string() == wish.show).unwrap_or(RESULT_LIMITS[0]);
+    let _place = if limit > RESULT_LIMITS[0] { request::acquire_costly()? } else { None };
     let request = FindRequest { text: asked, limit, order, counts_facets: true, ..FindRequest::default() };
     let found = visit.session.search(&request).await?;
     visit.page.query = request.text;
@@ -151,9 +153,10 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder, limit: usize) -> Pa
     let (page, asked) = (&visit.page, visit.page.query.as_str());
     let items: Vec<Item> = found.items.iter().map(|found| found.item.clone()).collect();
     let names = names::names(&visit.session, &items).await?;
+    let marker = NameMarker::of(asked);
     let row = |FoundItem { item, passage }: &FoundItem| {
         let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
-        Row { passage, ..row(item, asked, &names) }
+        Row { passage, ..row(item, &marker, &names) }
     };
     let (mut saved, mut saved_as) = (Vec::new(), None);
     for search in visit.session.saved_searches().await? {
@@ -163,7 +166,7 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder, limit: usize) -> Pa
             saved_as = Some(SavedRow::of(page, search));
         }
     }
-    let further = STEPS.into_iter().find(|step| found.more && *step > limit).map(|step| {
+    let show_more = RESULT_LIMITS.into_iter().find(|step| found.more && *step > limit).map(|step| {
         format!("{}&show={step}#result-{}", narrowing::address(asked, order), found.items.len() + 1)
     });
     let to_save = narrowing::address(asked, order).split_off("/search?".len());
@@ -174,10 +177,10 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder, limit: usize) -> Pa
         to_save,
         title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
         asked: !asked.is_empty(),
-        coded: segments::encode_query(asked),
+        preview_query: preview_query(asked),
         rows: found.items.iter().map(row).collect(),
         more: found.more,
-        further: further.unwrap_or_default(),
+        show_more: show_more.unwrap_or_default(),
         whole: found.whole,
         documents: found.documents,
         tolerance: match found.tolerance {

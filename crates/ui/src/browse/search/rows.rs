@@ -9,6 +9,34 @@ use crate::frame::address;
 use crate::frame::format::Icon;
 use crate::wording::names;
 use crate::wording::passages::Piece;
+use http_core::protocol::segments;
+
+/// Limit on the different words of a query that are marked in names.
+const MAX_MARKED_WORDS: usize = 32;
+/// Limit on the bytes of a query that the links to previews repeat. A longer one is not marked in them.
+const MAX_REPEATED: usize = 1 << 10;
+
+/// Marks the words of a query in names.
+#[derive(Default)]
+pub(super) struct NameMarker(Vec<Vec<char>>);
+
+impl NameMarker {
+    pub(super) fn of(query: &str) -> Self {
+        let mut words: Vec<Vec<char>> = Vec::new();
+        for word in fold(query).split_whitespace().map(|word| word.chars().collect()) {
+            if words.len() < MAX_MARKED_WORDS && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        Self(words)
+    }
+}
+
+/// Returns what a link to a preview appends, so that the words of the query are marked in it.
+pub(super) fn preview_query(query: &str) -> String {
+    let coded = segments::encode_query(query);
+    if coded.is_empty() || coded.len() > MAX_REPEATED { String::new() } else { format!("?q={coded}") }
+}
 
 /// A row of the results.
 pub(super) struct Row {
@@ -31,15 +59,15 @@ pub(super) struct Row {
     pub(super) passage: Vec<Piece>,
 }
 
-/// Returns the row of an item. `names` are those of the people in it.
-pub(super) fn row(item: &Item, asked: &str, names: &HashMap<Id, PrincipalName>) -> Row {
+/// Returns the row of an item. `names` has those who changed it or have it checked out.
+pub(super) fn row(item: &Item, marker: &NameMarker, names: &HashMap<Id, PrincipalName>) -> Row {
     let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
     Row {
         id: item.id,
         name: item.name.clone(),
         href: address::browse(&item.path),
         icon: names::icon_of(item),
-        pieces: pieces(&item.name, asked),
+        pieces: pieces(&item.name, marker),
         path: above.replace('/', " / "),
         place: address::browse(above),
         modified_at: item.modified_at,
@@ -52,13 +80,13 @@ pub(super) fn row(item: &Item, asked: &str, names: &HashMap<Id, PrincipalName>) 
 }
 
 /// Splits a name at the matches. A name whose folded form has another length stays in one piece.
-fn pieces(name: &str, asked: &str) -> Vec<Piece> {
+fn pieces(name: &str, marker: &NameMarker) -> Vec<Piece> {
     let characters: Vec<char> = name.chars().collect();
     let folded: Vec<char> = fold(name).chars().collect();
     let mut hits = vec![false; characters.len()];
     if folded.len() == characters.len() {
-        for word in fold(asked).split_whitespace().map(|word| word.chars().collect::<Vec<_>>()) {
-            if let Some(start) = folded.windows(word.len()).position(|window| window == word) {
+        for word in &marker.0 {
+            if let Some(start) = folded.windows(word.len()).position(|window| window == word.as_slice()) {
                 hits[start..start + word.len()].fill(true);
             }
         }
@@ -79,7 +107,7 @@ mod tests {
 
     fn marked(name: &str, asked: &str) -> String {
         let text = |piece: Piece| if piece.hit { format!("[{}]", piece.text) } else { piece.text };
-        pieces(name, asked).into_iter().map(text).collect()
+        pieces(name, &NameMarker::of(asked)).into_iter().map(text).collect()
     }
 
     #[test]
@@ -92,5 +120,14 @@ mod tests {
         assert_eq!(marked("Straße", "strasse"), "Straße");
         assert_eq!(marked("x", ""), "x");
         assert_eq!(marked("x", "longer than the name"), "x");
+        let many: String = (0..2_000).map(|number| format!("w{number} w{number} ")).collect();
+        assert_eq!(marked("w31 w32", &many), "[w31] w32", "so many words are marked");
+    }
+
+    #[test]
+    fn links_to_previews_do_not_repeat_a_long_query() {
+        assert_eq!(preview_query("a b"), "?q=a%20b");
+        assert_eq!(preview_query(""), "");
+        assert_eq!(preview_query(&"\u{10400}".repeat(4_000)), "");
     }
 }

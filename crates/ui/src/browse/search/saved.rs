@@ -8,14 +8,13 @@ use repository::{FoundItem, Item, SavedSearch, SavedSearchCount, TextSearch};
 
 use super::filters::SearchLink;
 use super::narrowing;
-use super::rows::{Row, row};
+use super::rows::{NameMarker, Row, preview_query, row};
 use crate::frame::fault::PageResult;
 use crate::frame::navigation::Crumb;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::passages::pieces_of;
 use crate::wording::{names, unavailable};
-use http_core::protocol::segments;
 
 /// Limit on the saved searches that the search box suggests.
 const MAX_SUGGESTED: usize = 3;
@@ -44,8 +43,8 @@ struct SearchPage<'a> {
     search: SavedSearch,
     results: String,
     alert: &'static str,
-    /// The query, encoded for addresses.
-    coded: String,
+    /// What links to previews append, see [`preview_query`].
+    preview_query: String,
     rows: Vec<Row>,
     more: bool,
     documents: u64,
@@ -108,14 +107,14 @@ pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
     let names = names::names(&visit.session, &items).await?;
     let row = |FoundItem { item, passage }: &FoundItem| {
         let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
-        Row { passage, ..row(item, "", &names) }
+        Row { passage, ..row(item, &NameMarker::default(), &names) }
     };
     Ok(html(&SearchPage {
         page,
         crumbs: vec![Crumb { href: "/searches".to_owned(), label: page.s("saved.title").to_owned() }],
         results: narrowing::address(&search.query, search.order),
         alert: alert(page, search.alert),
-        coded: segments::encode_query(&search.query),
+        preview_query: preview_query(&search.query),
         rows: found.items.iter().map(row).collect(),
         more: found.more,
         documents: found.documents,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::{column, feed};
-use model::{ColumnValue, Id, NodeKind, Result, Timestamp, is_application_file};
+use model::{ColumnValue, Error, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_versions};
 use search::index::{
     Audience, ComparisonCounts, EntryProperties, FinishedComparison, IndexedEntry, SearchIndex, name_print,
@@ -93,7 +93,8 @@ impl Follower {
             None | Some(Err(oneshot::error::TryRecvError::Empty)) => Ok(()),
             Some(ended) => {
                 self.verification = None;
-                ended.unwrap_or(Ok(()))
+                let ended_early = |_| Err(Error::corrupt("the verification of the search index ended early"));
+                ended.unwrap_or_else(ended_early)
             }
         }
     }
@@ -135,19 +136,21 @@ impl Follower {
         } else {
             tracing::debug!(database, documents, "the search index agrees with its content database");
         }
-        self.verification = Some(verification(self.index.clone()));
+        self.verification = verification(self.index.clone());
         Ok(())
     }
 }
 
-/// Compares the files of an index with their checksums, in a thread that does not keep the server from stopping.
-fn verification(index: Arc<SearchIndex>) -> oneshot::Receiver<Result<()>> {
+/// Compares the files of an index with their checksums, in a thread that does not keep the server from stopping; `None`
+/// if no thread can be started.
+fn verification(index: Arc<SearchIndex>) -> Option<oneshot::Receiver<Result<()>>> {
     let (send, receive) = oneshot::channel();
     let verify = move || drop(send.send(index.verify()));
     if let Err(error) = std::thread::Builder::new().name("search-verify".to_owned()).spawn(verify) {
         tracing::warn!(%error, "the files of a search index cannot be verified");
+        return None;
     }
-    receive
+    Some(receive)
 }
 
 /// Returns the next time at which comparisons begin.

@@ -10,7 +10,7 @@ use repository::{IndexEffect, index_effect};
 use search::index::{Checkpoint, FollowedEvent, Gap, MAX_GAPS};
 
 use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
-use super::open_index::is_jump;
+use super::open_index::{has_event, is_jump};
 
 /// Events that are read at once.
 const BATCH: usize = 500;
@@ -27,22 +27,35 @@ impl Follower {
         if state.is_some() && state == self.followed {
             return Ok(false);
         }
-        let (sequence, gaps) = (self.checkpoint.sequence, self.due_gaps());
+        let (sequence, newest, gaps) = (self.checkpoint.sequence, self.checkpoint.newest, self.due_gaps());
         let asked = gaps.clone();
         let read = move |reader: &mut Reader<'_>| {
             let mut changes = if gaps.is_empty() { Vec::new() } else { feed::at(reader, &gaps)? };
             changes.append(&mut feed::after(reader, sequence, BATCH)?);
-            Ok(changes)
+            let has_newest = match newest {
+                Some(newest) => has_event(reader, newest)?,
+                None => true,
+            };
+            Ok((changes, has_newest))
         };
-        let changes = self.database.database.read(read).await?;
+        let (changes, has_newest) = self.database.database.read(read).await?;
         let engine = self.database.database.engine();
         let next = changes.iter().map(|change| change.sequence).find(|next| *next > sequence);
-        if next.is_some_and(|next| is_jump(engine, sequence, next)) {
+        let wrong = match next.is_some_and(|next| is_jump(engine, sequence, next)) {
+            true => {
+                Some("the checkpoint of the search index is far before the next event; the server rebuilds the index")
+            }
+            // New events would hide it.
+            false if !has_newest => Some(
+                "the content database has lost events that the search index has followed, as when another database \
+                 server takes over; the server rebuilds the index",
+            ),
+            false => None,
+        };
+        if let Some(wrong) = wrong {
             // What was followed before stays, so that the next look at the index finds the same and rebuilds it.
             self.commit().await?;
-            return Err(Error::corrupt(
-                "the checkpoint of the search index is far before the next event; the server rebuilds the index",
-            ));
+            return Err(Error::corrupt(wrong));
         }
         if changes.is_empty() {
             note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);

@@ -82,7 +82,7 @@ impl Followers {
                 continue;
             }
             if let Err(error) = discard_abandoned(&storage, home).await {
-                tracing::warn!(error = error.report(), "what an ended full crawl has left cannot be removed");
+                tracing::warn!(error = error.report(), "remains of a full crawl that ended early cannot be removed");
             }
         }
         Ok(())
@@ -109,6 +109,7 @@ async fn follow_always(repository: Repository, storage: Storage, database: Id) {
         suspect = error.kind() == ErrorKind::Corrupt;
         if suspect {
             repository.use_search_index(database, None);
+            repository.forget_search_places(database);
         }
         metrics::counter!("strongroom_search_index_failures_total").increment(1);
         tracing::warn!(

@@ -27,26 +27,21 @@ pub(super) async fn open_current(
     settings: &SearchSettings,
     suspect: bool,
 ) -> Result<OpenIndex> {
-    let opening = home.clone();
-    let current = blocking(move || {
-        let Some(generation) = opening.current()? else { return Ok(None) };
-        match open(&opening, &generation, suspect) {
+    let asked = home.clone();
+    if let Some(generation) = blocking(move || asked.current()).await? {
+        let (opening, opened) = (home.clone(), generation.clone());
+        // A panic of the library counts as damage too.
+        match blocking(move || open(&opening, &opened, suspect)).await {
+            Ok(index) if is_usable(database, settings, &index).await? => return Ok(OpenIndex { generation, index }),
+            Ok(_) => tracing::info!(
+                database = database.name,
+                "the search index does not match its content database or the settings, and is rebuilt"
+            ),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 tracing::warn!(error = error.report(), "a search index cannot be used and is rebuilt");
-                Ok(None)
             }
-            opened => opened.map(|index| Some(OpenIndex { generation, index })),
+            Err(error) => return Err(error),
         }
-    })
-    .await?;
-    if let Some(current) = current {
-        if is_usable(database, settings, &current.index).await? {
-            return Ok(current);
-        }
-        tracing::info!(
-            database = database.name,
-            "the search index does not match its content database or the settings, and is rebuilt"
-        );
     }
     blocking(move || {
         let generation = home.begin()?;
@@ -111,14 +106,18 @@ pub(super) async fn is_usable(
     }
     let Some(newest) = checkpoint.newest else { return Ok(checkpoint.sequence == 0) };
     let sequence = checkpoint.sequence;
-    let read = move |reader: &mut Reader<'_>| {
-        Ok((feed::at(reader, &[newest.sequence])?, feed::after(reader, sequence, 1)?.pop()))
-    };
-    let (found, next) = database.read(read).await?;
-    if next.is_some_and(|next| is_jump(database.engine(), sequence, next.sequence)) {
-        return Ok(false);
-    }
-    Ok(found.first().is_some_and(|event| (event.at.micros(), event.node_id.get()) == (newest.at, newest.node)))
+    let read = move |reader: &mut Reader<'_>| Ok((has_event(reader, newest)?, feed::after(reader, sequence, 1)?.pop()));
+    let (has_newest, next) = database.read(read).await?;
+    Ok(has_newest && !next.is_some_and(|next| is_jump(database.engine(), sequence, next.sequence)))
+}
+
+/// Returns whether a content database has an event that an index has followed.
+///
+/// # Errors
+/// Those of the database.
+pub(super) fn has_event(reader: &mut Reader<'_>, followed: FollowedEvent) -> Result<bool> {
+    let found = feed::at(reader, &[followed.sequence])?.pop();
+    Ok(found.is_some_and(|event| (event.at.micros(), event.node_id.get()) == (followed.at, followed.node)))
 }
 
 /// Returns whether the next event after a checkpoint is so far from it that the checkpoint cannot be right. SQLite has
@@ -128,9 +127,10 @@ pub(super) fn is_jump(engine: Engine, sequence: i64, next: i64) -> bool {
 }
 
 /// Returns the checkpoint from which to follow. A new index begins at the newest event, or some events before it where
-/// sequences are assigned before transactions commit; the walk through all documents has what is older.
+/// sequences are assigned before transactions commit; the walk through all documents has what is older. After the walk,
+/// an index that has followed no event has those of the database from the first one on to follow.
 pub(super) async fn starting_checkpoint(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Checkpoint> {
-    if checkpoint.newest.is_some() {
+    if checkpoint.newest.is_some() || checkpoint.walk != Some(0) {
         return Ok(checkpoint);
     }
     let read = |reader: &mut Reader<'_>| {

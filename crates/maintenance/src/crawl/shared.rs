@@ -73,6 +73,9 @@ async fn write_always(repository: &Repository, storage: &Storage, id: Id) {
         let pause = match write(repository, storage, id).await {
             Ok(()) => RIGHT_INTERVAL,
             Err(error) => {
+                if error.kind() == ErrorKind::Corrupt {
+                    repository.forget_search_places(id);
+                }
                 metrics::counter!("strongroom_search_index_failures_total").increment(1);
                 tracing::warn!(
                     database = id.get(),
@@ -109,7 +112,7 @@ async fn write(repository: &Repository, storage: &Storage, id: Id) -> Result<()>
 async fn discard_always(storage: &Storage, id: Id) -> Infallible {
     loop {
         if let Err(error) = discard_abandoned(storage, storage.search_index(id)).await {
-            tracing::warn!(error = error.report(), "what an ended full crawl has left cannot be removed");
+            tracing::warn!(error = error.report(), "remains of a full crawl that ended early cannot be removed");
         }
         tokio::time::sleep(CLEAN_UP_INTERVAL).await;
     }

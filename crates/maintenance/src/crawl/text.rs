@@ -29,6 +29,12 @@ pub(super) enum ReadPass {
     Recognition,
 }
 
+/// Returns whether an error says nothing about the document: a store, a database or this machine cannot answer now.
+fn is_transient(error: &Error) -> bool {
+    // Statements that PostgreSQL has forgotten fail once.
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) || error.code() == Code::InvalidStatement
+}
+
 /// Reads the texts of versions.
 #[derive(Clone)]
 pub(super) struct TextReader {
@@ -89,7 +95,7 @@ impl TextReader {
             Err(error) if pass == ReadPass::First && error.code() == Code::TookTooLong => {
                 return Err(Error::unavailable("the document takes long to read").with_source(error));
             }
-            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) if is_transient(&error) => return Err(error),
             // A document that cannot be read is found by its name.
             found => found.unwrap_or_else(FoundText::Fault),
         };

@@ -19,6 +19,9 @@ const TIME: Duration = Duration::from_secs(60);
 /// Limit on the bytes of all files of a conversion.
 const DISK: u64 = 4 * MAX_DOCUMENT_BYTES;
 
+/// Free space below which a conversion without a result says nothing about the document.
+const LEAST_FREE: u64 = MAX_DOCUMENT_BYTES;
+
 /// Profile that is in place before a document is opened: no macros, no active content, and a proxy that refuses
 /// connections, so that nothing can be fetched. The names are those of LibreOffice's registry schema.
 const PROFILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -122,6 +125,10 @@ pub async fn convert(
     let made = scratch.path().join("made/document").with_extension(conversion.made);
     match result(&made).map_err(|error| disk_error(&error))? {
         Some(bytes) => Ok((conversion.format, bytes)),
+        // A full disk leaves no file either.
+        None if free_bytes(scratch.path()).map_err(|error| disk_error(&error))? < LEAST_FREE => {
+            Err(disk_error(&io::ErrorKind::StorageFull.into()))
+        }
         None => Err(unreadable("it is damaged or encrypted, or LibreOffice cannot convert it")),
     }
 }
@@ -157,6 +164,11 @@ fn result(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(MAX_DOCUMENT_BYTES).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+fn free_bytes(place: &Path) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(place)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 fn disk_error(error: &io::Error) -> Error {

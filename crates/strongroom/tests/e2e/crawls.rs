@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use database::Engine;
+use database::{Database, Engine, Location, Options, Schema, Sql};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Farm, Random, Server};
-use crate::words::{Rig, names, wait_for_results};
+use crate::words::{Rig, names, wait_for_results, wait_until_indexed};
 
 /// Time after which a state that is not reached counts as missed.
 const SOON: Duration = Duration::from_secs(60);
@@ -121,6 +121,28 @@ async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_postgresql() {
     a_full_crawl_replaces_the_index_while_searches_go_on(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_is_ahead_of_its_database_is_rebuilt_though_new_events_follow() {
+    const LOSE: Sql = Sql::new("DELETE FROM event WHERE sequence = (SELECT max(sequence) - 1 FROM event)");
+    const ADD: Sql = Sql::new(
+        "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail)
+         SELECT at, actor_id, collection_id, node_id, action, detail FROM event ORDER BY sequence DESC LIMIT 1",
+    );
+    let rig = Rig::new(Engine::Sqlite).await;
+    for name in ["a", "b"] {
+        rig.put(&format!("{name}.txt"), &format!("lapwing {name}")).await;
+    }
+    wait_until_indexed(&rig.admin).await;
+    let before = generations(&rig.farm);
+    // As if another database server had taken over that lacks the last commit, and has another.
+    let place = Location::Sqlite(rig.farm.data.join("databases/main.sqlite"));
+    let database = Database::open(&place, Schema::Content, &Options::default()).await.unwrap();
+    database.write(|t| t.execute(ADD, &[]).and_then(|_| t.execute(LOSE, &[]))).await.unwrap();
+    database.close().await;
+    wait_until("a new index", async || Some(()).filter(|()| generations(&rig.farm).is_disjoint(&before))).await;
+    wait_for_results(&rig.admin, "lapwing b", &["b.txt"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -291,7 +291,7 @@ async fn a_lost_or_damaged_index_is_rebuilt() {
     server = farm.start();
     wait_for_results(&server.client(&token), "word19 kingfisher", &["19.txt"]).await;
     let place = farm.data.join("search");
-    for damage in ["cut", "garbled", "gone", "foreign"] {
+    for damage in ["cut", "garbled", "gone", "foreign", "footer", "unreadable"] {
         assert!(server.stop().success());
         let files = files_below(&place);
         assert!(files.len() > 3, "{files:?}");
@@ -302,6 +302,22 @@ async fn a_lost_or_damaged_index_is_rebuilt() {
                 let file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
                 file.set_len(file.metadata().unwrap().len() / 2).unwrap();
             }),
+            "footer" => files.iter().filter(|file| file.extension().is_some_and(|it| it == "idx")).for_each(|file| {
+                // The library trusts the length of the table at the end of a file's content, and panics.
+                let mut bytes = std::fs::read(file).unwrap();
+                let end = bytes.len() - 8;
+                let footer = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap()) as usize;
+                bytes[end - footer - 4..end - footer].fill(0xff);
+                std::fs::write(file, bytes).unwrap();
+            }),
+            // A process was killed, and the disk cannot read a part of a file any more.
+            "unreadable" => {
+                files.iter().filter(|file| file.extension().is_some_and(|it| it == "store")).for_each(|file| {
+                    std::fs::remove_file(file).unwrap();
+                    std::os::unix::fs::symlink("/proc/self/mem", file).unwrap();
+                    std::fs::write(file.with_file_name("open"), "").unwrap();
+                })
+            }
             _ => files.iter().filter(|file| file.ends_with("meta.json")).for_each(|file| {
                 std::fs::write(file, "{}").unwrap();
             }),
@@ -314,6 +330,33 @@ async fn a_lost_or_damaged_index_is_rebuilt() {
         assert!(stored.status.is_success(), "{}", stored.text());
         wait_for_results(&admin, &text, &["late.txt"]).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_began_with_an_empty_database_follows_it() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let mut server = farm.start();
+    farm.json(&["site", "database", "add", "second"]);
+    let admin = server.client(&farm.token());
+    let deadline = Instant::now() + SOON;
+    loop {
+        let indexes = admin.send(Method::GET, "/api/v1/farm/search", Vec::new()).await.unwrap().json();
+        let second = indexes["items"].as_array().unwrap().iter().find(|index| index["database"] == "second").cloned();
+        if second.is_some_and(|index| index["state"] == "current") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "no index for the new database: {indexes}");
+        // sleep: polled, since the server looks for databases by itself
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(server.stop().success());
+    let files = tempfile::tempdir().unwrap();
+    std::fs::write(files.path().join("a.txt"), "a lapwing").unwrap();
+    farm.json(&["site", "create", "sites/second", "--database", "second"]);
+    farm.json(&["site", "add-library", "sites/second/Files"]);
+    farm.json(&["import", files.path().to_str().unwrap(), "sites/second/Files"]);
+    server = farm.start();
+    wait_for_results(&server.client(&farm.token()), "lapwing", &["a.txt"]).await;
 }
 
 /// A PDF whose only page shows a form that shows another one twice, and so on: the work doubles with each of `depth`.

@@ -1,6 +1,6 @@
 //! The index of one content database in a directory, and its newest view.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Error, Result};
@@ -10,6 +10,7 @@ use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
 use super::analyzer;
 use super::error::{index_error, index_failed};
+use super::files;
 use super::place_numbers::PlaceNumbers;
 use super::schema::{self, Fields};
 use super::view::{LocalView, newest_checkpoint};
@@ -25,6 +26,7 @@ pub struct LocalIndex {
     pub(super) fields: Fields,
     reader: IndexReader,
     places: Arc<PlaceNumbers>,
+    pub(super) directory: PathBuf,
     view: Mutex<Arc<LocalView>>,
 }
 
@@ -35,6 +37,7 @@ impl LocalIndex {
     /// `Corrupt` if the directory holds an index that cannot be read or is of another version; `Unavailable` if the
     /// directory cannot be read or written.
     pub fn open(directory: &Path) -> Result<Self> {
+        files::note_open(directory)?;
         let (place, is_new) = open_directory(directory)?;
         let failed = |error| index_error(directory, error);
         let index = if is_new {
@@ -81,14 +84,15 @@ impl LocalIndex {
         if !is_new && view.checkpoint().format != FORMAT {
             return Err(other_version());
         }
-        Ok(Self { index, fields, reader, places, view: Mutex::new(view) })
+        Ok(Self { index, fields, reader, places, directory: directory.to_owned(), view: Mutex::new(view) })
     }
 
     /// Compares all files with their checksums. Blocks.
     ///
     /// # Errors
-    /// `Corrupt` if a file differs; `Unavailable` if one cannot be read.
+    /// `Corrupt` if a file differs or cannot be read.
     pub fn verify(&self) -> Result<()> {
+        files::read_through(&self.directory)?;
         let damaged = self.index.validate_checksum().map_err(index_failed)?;
         if damaged.is_empty() {
             return Ok(());

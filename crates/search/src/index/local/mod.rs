@@ -8,6 +8,7 @@ mod contents;
 mod entry_test;
 mod error;
 mod faults;
+mod files;
 mod filters;
 mod index;
 mod matching;

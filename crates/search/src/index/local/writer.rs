@@ -9,6 +9,7 @@ use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::marked_value;
 use super::error::index_failed;
+use super::files::OpenNote;
 use super::index::LocalIndex;
 use super::schema::Fields;
 use crate::index::checkpoint::Checkpoint;
@@ -35,6 +36,8 @@ pub struct LocalWriter {
     index: Arc<LocalIndex>,
     writer: tantivy::IndexWriter,
     texts: TextPacker,
+    // Dropped after the writer.
+    _note: OpenNote,
 }
 
 impl LocalWriter {
@@ -54,7 +57,10 @@ impl LocalWriter {
         merges.set_min_num_segments(MERGED);
         merges.set_del_docs_ratio_before_merge(MAX_DELETED);
         writer.set_merge_policy(Box::new(merges));
-        Ok(Self { index, writer, texts: TextPacker::new()? })
+        // Files of segments that were not finished may have filled the disk.
+        writer.garbage_collect_files().wait().map_err(index_failed)?;
+        let note = OpenNote::of(&index.directory);
+        Ok(Self { index, writer, texts: TextPacker::new()?, _note: note })
     }
 
     /// Replaces all entries of a document; without new ones, it is not found any more.
@@ -130,7 +136,8 @@ impl LocalWriter {
     /// # Errors
     /// Those of a merge. The last commit stays as it is.
     pub fn close(self) -> Result<()> {
-        self.writer.wait_merging_threads().map_err(index_failed)
+        let Self { writer, _note, .. } = self;
+        writer.wait_merging_threads().map_err(index_failed)
     }
 }
 

@@ -166,9 +166,10 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder, limit: usize) -> Pa
             saved_as = Some(SavedRow::of(page, search));
         }
     }
-    let show_more = RESULT_LIMITS.into_iter().find(|step| found.more && *step > limit).map(|step| {
-        format!("{}&show={step}#result-{}", narrowing::address(asked, order), found.items.len() + 1)
-    });
+    let show_more = RESULT_LIMITS
+        .into_iter()
+        .find(|step| found.more && *step > limit)
+        .map(|step| format!("{}&show={step}#result-{}", narrowing::address(asked, order), found.items.len() + 1));
     let to_save = narrowing::address(asked, order).split_off("/search?".len());
     Ok(html(&SearchPage {
         page,

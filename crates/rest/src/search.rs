@@ -76,9 +76,9 @@ impl SearchOrder {
 /// Result of a search.
 #[derive(Serialize, ToSchema)]
 pub struct FoundJson {
-    /// By relevance: sites, libraries and folders; then documents whose names begin with the search text; then
-    /// documents with the words in name or text, the best first; then documents with the search text anywhere in their
-    /// names, newest first. In another order, only documents with the words.
+    /// By relevance: sites, libraries and folders with words that begin with those of the search text; then documents
+    /// whose names begin with it; then documents with the words in name or text, the best first; then other items with
+    /// the search text anywhere in their names, newest first. In another order, only documents with the words.
     items: Vec<ItemJson>,
     /// Matching passages of documents in `items`. A document has none if it matches only by name, if its site records
     /// reads, or if time was up.

@@ -19,6 +19,7 @@ export function close({ restoreFocus = true } = {}) {
   watcher?.destroy();
   pane.remove();
   pane = undefined;
+  mark();
   if (restoreFocus) before?.focus();
   return true;
 }
@@ -26,9 +27,16 @@ export function close({ restoreFocus = true } = {}) {
 /** Whether it shows a preview that a resting pointer opened. */
 export const isHoverPreview = () => Boolean(pane) && isHovered;
 
+/** Notes which row it shows. */
+function mark(row) {
+  document.querySelector("tr[data-shown]")?.removeAttribute("data-shown");
+  row?.setAttribute("data-shown", "");
+}
+
 /** Moves the focus into it. It is a lasting one from then on. */
 export function enter() {
   isHovered = false;
+  pane?.classList.remove("over");
   pane?.focus();
 }
 
@@ -62,6 +70,9 @@ async function open(link, row, { isStillWanted, hover = false, returnFocusTo = r
   isHovered = hover;
   shown = row?.dataset.id;
   pane = store.content.firstElementChild.cloneNode(true);
+  // Rows must not move under a resting pointer.
+  pane.classList.toggle("over", hover);
+  mark(row);
   pane.setAttribute("aria-label", title.textContent);
   pane.querySelector("h2").textContent = title.textContent;
   pane.querySelector("[data-open]").href = page.querySelector("main .head a.button.main")?.href ?? link.href;

@@ -16,6 +16,15 @@ async fn items_are_found_by_parts_of_their_names() {
     assert_eq!((found["more"].as_bool(), found["complete"].as_bool()), (Some(false), Some(true)));
     let one = farm.send("GET", "/api/v1/search?q=o&limit=1", &[], "").await.expect(200).json();
     assert_eq!((one["items"].as_array().unwrap().len(), one["more"].as_bool()), (1, Some(true)));
+    // The best name is not the newest, and letters within a folder's name are worth less.
+    farm.put("Documents/Manuals/ls.txt", "x").await.expect(201);
+    for number in 0..20 {
+        farm.put(&format!("Documents/Manuals/ls-{number}.txt"), "x").await.expect(201);
+    }
+    for place in ["/api/v1/search?q=ls&limit=1", "/api/v1/search/suggest?q=ls&limit=1"] {
+        let best = farm.send("GET", place, &[], "").await.expect(200).json();
+        assert_eq!(best["items"][0]["path"], "Documents/Manuals/ls.txt", "{place}");
+    }
     let long = format!("/api/v1/search?q={}", "x".repeat(4_097));
     for bad in ["/api/v1/search", "/api/v1/search?q=a&limit=501", "/api/v1/search?q=a&limit=0", &long] {
         farm.send("GET", bad, &[], "").await.expect(400);

@@ -11,7 +11,7 @@ use search::index::{Clock, Facets, Hit, PassageFinder, SearchIndex, TopHits, Top
 use search::query::SearchQuery;
 
 use super::caller_admission::{CallerAdmission, WithValues};
-use super::names::{NamePass, NamedItems};
+use super::names::{LEAST_RANKED, NamePass, NamedItems};
 use super::request::{FoundItem, TextSearch};
 use super::search_plan::{SearchPlan, TextPlan};
 use super::unindexed::UnindexedChanges;
@@ -108,8 +108,8 @@ impl ContentPass {
         let mut named = NamedItems::default();
         if let Some(query) = &plan.names {
             let index = view.as_deref().zip(admission.as_mut());
-            named = NamePass { caller_view: &mut self.caller_view, query, limit: plan.limit, end: self.end }
-                .run(reader, index)?;
+            let limit = plan.limit.max(LEAST_RANKED);
+            named = NamePass { caller_view: &mut self.caller_view, query, limit, end: self.end }.run(reader, index)?;
         }
         let texts = match (&plan.words, view, admission.as_mut()) {
             (Some(words), Some(view), Some(admission)) => Some(self.texts(reader, words, &view, admission)?),

@@ -264,8 +264,10 @@ fn merged(names: Option<&NameQuery>, named: Vec<Item>, hits: Vec<TextHit>) -> Ve
         FoundItem { item, passage }
     });
     let is_first = |found: &FoundItem| {
-        let begins = names.is_some_and(|names| names.distance(&found.item.name) < 2);
-        found.item.kind != NodeKind::Document || begins
+        names.is_some_and(|names| match found.item.kind {
+            NodeKind::Document => names.distance(&found.item.name) < 2,
+            _ => names.begins_words(&found.item.name),
+        })
     };
     let (first, last): (Vec<_>, Vec<_>) = named.partition(is_first);
     let shown: HashSet<Id> = first.iter().map(|found| found.item.id).collect();

@@ -52,6 +52,15 @@ impl NameQuery {
         self.words.iter().all(|word| folded.contains(word.as_str()))
     }
 
+    /// Returns whether each word of the query begins a word of a name.
+    pub(super) fn begins_words(&self, name: &str) -> bool {
+        let folded = fold(name);
+        let begins = |word: &String| {
+            folded.match_indices(word.as_str()).any(|(at, _)| !folded[..at].ends_with(char::is_alphanumeric))
+        };
+        self.words.iter().all(begins)
+    }
+
     /// Returns the distance of a name from the query; smaller is better.
     pub(super) fn distance(&self, name: &str) -> u8 {
         let folded = fold(name);
@@ -69,6 +78,15 @@ impl NameQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_names_begin_with_words_of_the_query() {
+        let begins = |text: &str, name: &str| NameQuery::parse(text).unwrap().begins_words(name);
+        assert!(begins("rohr plan", "Plan der Rohre"));
+        assert!(begins("ls", "coreutils/ls") && begins("2026", "report-2026.pdf"));
+        assert!(!begins("ls", "Manuals"));
+        assert!(begins("ls", "Manuals of ls"));
+    }
 
     #[test]
     fn queries_are_folded_and_cut_into_words() {

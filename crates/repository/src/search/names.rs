@@ -17,6 +17,8 @@ use crate::items::item::Item;
 use super::caller_admission::CallerAdmission;
 use super::name_query::NameQuery;
 
+/// Least number of documents that are ranked by their names, however few are wanted: the best need not be the newest.
+pub(super) const LEAST_RANKED: usize = 50;
 /// Rows read by one statement.
 const BATCH: usize = 100;
 /// Maximum number of sites, libraries and folders read by one statement. Those in recycle bins are removed afterwards.
@@ -56,14 +58,18 @@ impl NamedItems {
         self.is_cut |= other.is_cut;
     }
 
-    /// Returns the best items in their order.
+    /// Returns the best items in their order: sites, libraries and folders with words that begin with those of the
+    /// query, documents, then other sites, libraries and folders.
     pub(super) fn into_items(self, query: &NameQuery, limit: usize) -> Vec<Item> {
         let Self { mut containers, mut documents, .. } = self;
-        containers.sort_by_cached_key(|item| query.distance(&item.name));
+        containers.sort_by_cached_key(|item| (!query.begins_words(&item.name), query.distance(&item.name)));
         containers.truncate(limit.div_ceil(2));
         documents.sort_by_cached_key(|item| (query.distance(&item.name), Reverse((item.modified_at, item.id))));
-        documents.truncate(limit - containers.len());
+        let first = containers.partition_point(|item| query.begins_words(&item.name));
+        let mut others = containers.split_off(first);
         containers.append(&mut documents);
+        containers.append(&mut others);
+        containers.truncate(limit);
         containers
     }
 

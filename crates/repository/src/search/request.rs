@@ -51,9 +51,9 @@ pub struct FoundItem {
 /// Result of a search for names and words.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// By relevance: sites, libraries and folders; then documents whose names begin with the text; then documents with
-    /// the words, the best first; then documents with the text anywhere in their names, newest first. In another order,
-    /// only documents with the words.
+    /// By relevance: sites, libraries and folders with words that begin with those of the text; then documents whose
+    /// names begin with it; then documents with the words, the best first; then other items with the text anywhere in
+    /// their names, newest first. In another order, only documents with the words.
     pub items: Vec<FoundItem>,
     /// True if there are more results than requested.
     pub more: bool,

@@ -54,6 +54,11 @@ impl Remark {
 }
 
 impl RemarkReason {
+    /// Returns whether the part is a filter that was left out.
+    pub const fn leaves_out_filter(self) -> bool {
+        matches!(self, Self::NoDate | Self::NoSize | Self::NoValue)
+    }
+
     /// Returns the code by which programs know the reason.
     pub const fn code(self) -> &'static str {
         match self {

@@ -192,7 +192,8 @@ const fn kind_word(kind: NodeKind) -> &'static str {
 fn in_one_line(passage: &Passage) -> String {
     let pieces: String = passage.pieces.iter().map(|piece| piece.text.as_str()).collect();
     let (before, after) = (if passage.more.0 { "... " } else { "" }, if passage.more.1 { " ..." } else { "" });
-    format!("{before}{}{after}", pieces.trim())
+    // Layout of the document means nothing in a line.
+    format!("{before}{}{after}", pieces.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn to_json(found: &Found, gaps: &[String]) -> Value {

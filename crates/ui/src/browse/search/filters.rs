@@ -16,13 +16,25 @@ pub(super) struct SearchLink {
     pub(super) label: String,
 }
 
-/// Returns the filters of the query, with the address of the search without each.
+/// Returns the filters of the query that are in force, with the address of the search without each.
 pub(super) fn filter_links(page: &Page, found: &Found, order: HitOrder) -> Vec<SearchLink> {
+    let is_in_force = |part: &FilterPart| {
+        !found.remarks.iter().any(|remark| {
+            remark.reason.leaves_out_filter()
+                && remark.range.start < part.range.end
+                && part.range.start < remark.range.end
+        })
+    };
     let link = |part: FilterPart| SearchLink {
         href: address(&SearchQuery::without(&page.query, &part.range), order),
         label: label(page, &part),
     };
-    SearchQuery::filter_parts(&page.query, &found.columns).into_iter().take(MAX_SHOWN).map(link).collect()
+    SearchQuery::filter_parts(&page.query, &found.columns)
+        .into_iter()
+        .filter(is_in_force)
+        .take(MAX_SHOWN)
+        .map(link)
+        .collect()
 }
 
 /// Returns searches with fewer conditions.

@@ -205,6 +205,21 @@ test('the keyboard moves through the results, and Space shows all passages', asy
   await page.finish();
 });
 
+test('a preview opens under the pointer for a long query, and no row moves', async () => {
+  const page = await openPage(browser, server, { viewport: { width: 1280, height: 800 } });
+  await signIn(page);
+  // Links to previews do not repeat a query of this length.
+  await page.goto(`/search?q=heron%20OR%20${encodeURIComponent('ä'.repeat(400))}`);
+  const row = rowOf(page, 'heron notes.txt');
+  const before = await row.boundingBox();
+  await row.locator('.passage').hover();
+  const pane = page.locator('.pane');
+  await pane.getByRole('heading', { name: 'heron notes.txt' }).waitFor();
+  assert.deepEqual(await row.boundingBox(), before);
+  assert.equal(await page.locator('tr[data-shown]').count(), 1);
+  await page.finish();
+});
+
 test('a library and the palette lead to searches', async () => {
   const page = await openPage(browser, server);
   await signIn(page);

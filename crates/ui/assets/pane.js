@@ -55,7 +55,9 @@ export const shows = (row) => Boolean(pane) && shown === row.dataset.id;
  * @param {HTMLElement|null} [options.returnFocusTo] Gets the focus when the pane is closed.
  */
 async function open(link, row, { isStillWanted, hover = false, returnFocusTo = row?.querySelector("td.act a") ?? link } = {}) {
-  const answer = await fetch(hover ? `${link.href}&hover=yes` : link.href, { headers: { accept: "text/html" } });
+  const address = new URL(link.href);
+  if (hover) address.searchParams.set("hover", "yes");
+  const answer = await fetch(address, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [title, part] = [page.querySelector("main h1"), page.querySelector("main > .columns")];
   const store = document.getElementById("pane");

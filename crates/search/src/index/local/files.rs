@@ -6,20 +6,32 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use model::{Error, Result};
+use rustix::io::Errno;
 
 /// Name of the file that is there while an index is open for writing, and stays when its process is killed.
 const OPEN: &str = "open";
+/// Errors of a disk or file system that is damaged.
+const DAMAGE: [Errno; 3] = [Errno::IO, Errno::BADMSG, Errno::UCLEAN];
 /// Bytes that are read at once.
 const STEP: usize = 1 << 20;
 
 /// Reads all files of an index in a directory. Blocks.
 ///
 /// # Errors
-/// `Corrupt` if one cannot be read.
+/// `Corrupt` if the disk cannot read one; `Unavailable` if one cannot be opened, for example because too many files are
+/// open.
 pub(super) fn read_through(directory: &Path) -> Result<()> {
     read_files(directory).map_err(|error| {
         let place = directory.display();
-        Error::corrupt(format!("files of the search index in {place} cannot be read")).with_source(error)
+        let is_damage = error.raw_os_error().is_some_and(|code| DAMAGE.iter().any(|it| it.raw_os_error() == code));
+        let failed = if is_damage {
+            Error::corrupt(format!("the disk cannot read the search index in {place}; the server rebuilds it"))
+        } else {
+            Error::unavailable(format!(
+                "the search index in {place} cannot be read: check the disk and its permissions"
+            ))
+        };
+        failed.with_source(error)
     })
 }
 
@@ -42,13 +54,16 @@ fn read_files(directory: &Path) -> io::Result<()> {
 /// Blocks.
 ///
 /// # Errors
-/// `Corrupt` if a file cannot be read. `Unavailable` if the directory cannot be written.
+/// Those of [`read_through`]; `Unavailable` if the directory cannot be written.
 pub(super) fn note_open(directory: &Path) -> Result<()> {
     let note = directory.join(OPEN);
     match File::create_new(&note) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read_through(directory),
-        Err(error) => Err(Error::unavailable(format!("{} cannot be written", note.display())).with_source(error)),
+        Err(error) => {
+            let message = format!("{} cannot be written: check the disk and its permissions", note.display());
+            Err(Error::unavailable(message).with_source(error))
+        }
     }
 }
 
@@ -83,6 +98,10 @@ mod tests {
         // Reading the first page of a process answers with an I/O error, as a damaged disk does.
         symlink("/proc/self/mem", directory.path().join("b.store")).unwrap();
         assert_eq!(note_open(directory.path()).unwrap_err().kind(), model::ErrorKind::Corrupt);
+        fs::remove_file(directory.path().join("b.store")).unwrap();
+        // A link in a circle cannot be opened, which says nothing about the disk.
+        symlink("b.store", directory.path().join("b.store")).unwrap();
+        assert_eq!(note_open(directory.path()).unwrap_err().kind(), model::ErrorKind::Unavailable);
         drop(OpenNote::of(directory.path()));
         note_open(directory.path()).unwrap();
     }

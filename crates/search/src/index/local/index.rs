@@ -90,7 +90,7 @@ impl LocalIndex {
     /// Compares all files with their checksums. Blocks.
     ///
     /// # Errors
-    /// `Corrupt` if a file differs or cannot be read.
+    /// `Corrupt` if a file differs or the disk cannot read it; `Unavailable` if one cannot be opened.
     pub fn verify(&self) -> Result<()> {
         files::read_through(&self.directory)?;
         let damaged = self.index.validate_checksum().map_err(index_failed)?;

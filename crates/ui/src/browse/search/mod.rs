@@ -68,7 +68,7 @@ struct SearchPage<'a> {
     page: &'a Page,
     title: String,
     asked: bool,
-    /// What links to previews append, see [`preview_query`].
+    /// Query string of the links to previews, see [`preview_query`].
     preview_query: String,
     rows: Vec<Row>,
     more: bool,

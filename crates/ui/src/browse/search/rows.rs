@@ -32,7 +32,8 @@ impl NameMarker {
     }
 }
 
-/// Returns what a link to a preview appends, so that the words of the query are marked in it.
+/// Returns the query string of links to previews, by which the words of the query are marked there; empty for a long
+/// query.
 pub(super) fn preview_query(query: &str) -> String {
     let coded = segments::encode_query(query);
     if coded.is_empty() || coded.len() > MAX_REPEATED { String::new() } else { format!("?q={coded}") }

@@ -43,7 +43,7 @@ struct SearchPage<'a> {
     search: SavedSearch,
     results: String,
     alert: &'static str,
-    /// What links to previews append, see [`preview_query`].
+    /// Query string of the links to previews, see [`preview_query`].
     preview_query: String,
     rows: Vec<Row>,
     more: bool,

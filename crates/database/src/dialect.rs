@@ -33,6 +33,8 @@ const TOKENS: &[Token] = &[
     // Position of one text in another, counted from 1; 0 if it does not occur. LIKE would fold case by SQLite's own
     // rules.
     Token { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
+    // JSON is stored as text. SQLite's operators take it as it is, PostgreSQL's need it converted.
+    Token { word: "json", sqlite: "%", postgres: "(%)::jsonb" },
 ];
 
 /// Bytes that the database takes on disk.
@@ -98,14 +100,14 @@ macro_rules! reindex {
 
 /// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild
 /// concurrently; SQLite supports neither.
-pub(crate) const REINDEX: [Sql; 21] = reindex!(
+pub(crate) const REINDEX: [Sql; 23] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
-    "column_value",
     "dead_property",
     "deleted_copy",
     "event",
+    "field_index",
     "followed",
     "idempotency",
     "item_lock",
@@ -113,7 +115,9 @@ pub(crate) const REINDEX: [Sql; 21] = reindex!(
     "library",
     "node",
     "reclaim",
+    "record",
     "recycled",
+    "revision",
     "saved_view",
     "scope_grant",
     "share_link",

@@ -51,7 +51,6 @@ fn the_schema_allows_the_words_of_the_model_and_no_others() {
     allows(storage, "wish", RequestedState::ALL.map(RequestedState::as_str));
     allows(storage, "state", BackupState::ALL.map(BackupState::as_str));
     let (content, storage) = ("content/V1__content.sql", "content/V3__storage.sql");
-    allows(content, "kind", NodeKind::ALL.map(NodeKind::as_str));
     allows(
         content,
         "versioning",
@@ -236,6 +235,7 @@ fn items(transaction: &mut Transaction<'_>) {
         holder_id: None,
         held_at: None,
         working_id: None,
+        title: None,
     };
     for (number, kind) in (501..).zip(NodeKind::ALL) {
         let name = Name::new(kind.as_str()).unwrap();

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 
 use model::{
-    BackupState, Code, Digest, Error, FaultState, Id, JobKind, JobState, NodeKind, PolicyLevel, ReclaimReason,
-    ReclaimState, RecycleStage, RequestedState, Result, SearchAlert, StoreKind, StoreState, Theme, Timestamp,
-    Versioning,
+    BackupState, Code, ColumnRole, Digest, Error, FaultState, Id, JobKind, JobState, NodeKind, PolicyLevel,
+    ReclaimReason, ReclaimState, RecycleStage, RequestedState, Result, SearchAlert, StoreKind, StoreState, Theme,
+    Timestamp, Versioning,
 };
 
 /// A bound parameter.
@@ -290,6 +290,7 @@ macro_rules! words {
 
 words! {
     BackupState => BackupState::SUBJECT;
+    ColumnRole => ColumnRole::SUBJECT;
     FaultState => FaultState::SUBJECT;
     JobKind => JobKind::SUBJECT;
     JobState => JobState::SUBJECT;

@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use database::configuration::account::{self, Account};
 use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
+use database::content::node::{self, NodeRow};
+use database::content::sorted::{self, RowFilter, SortOrder};
+use database::content::{column, record};
 use database::testing::fresh_database;
-use database::{Database, Engine, Options, Reader, Schema, Sql, Transaction};
-use model::{Id, Preferences, Result, SearchAlert, Timestamp};
+use database::{Database, Engine, Options, Reader, Schema, Sql, Transaction, Value};
+use model::{ColumnKind, ColumnValue, Id, Name, NodeKind, Preferences, Result, SearchAlert, SortValue, Timestamp};
 
 /// Columns by name: the class of the type, and whether NULL is allowed.
 type Columns = BTreeMap<String, (String, bool)>;
@@ -218,4 +221,104 @@ async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accou
         assert_eq!(db.read(read).await.unwrap(), expected);
         db.close().await;
     }
+}
+
+#[tokio::test]
+async fn an_older_content_database_keeps_its_values_as_records() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (fresh, options) = (fresh_database(engine).await, Options::default());
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
+        db.write(make_content_older).await.unwrap();
+        db.close().await;
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
+        let read = |reader: &mut Reader<'_>| {
+            let person = sorted::named(reader, FOLDER, 4, 9)?;
+            let columns: Vec<i64> = column::list(reader, LIBRARY)?.iter().map(|column| column.slot).collect();
+            let mut orders = Vec::new();
+            for slot in 1..=5 {
+                let start = SortValue::number(f64::NEG_INFINITY);
+                let order = SortOrder::Field(slot, &start, Id::NONE);
+                let rows = sorted::documents(reader, FOLDER, &order, false, &RowFilter::default(), 9)?;
+                orders.push(rows.into_iter().map(|row| row.id.get()).collect::<Vec<_>>());
+            }
+            Ok((record::values(reader, Id::new(10))?, record::values(reader, Id::new(11))?, person, columns, orders))
+        };
+        let (first, second, people, slots, orders) = db.read(read).await.unwrap();
+        let values = [
+            ColumnValue::Text("b \"quoted\" \u{f6}".into()),
+            ColumnValue::Number(0.1),
+            ColumnValue::Date(Timestamp::from_micros(1_763_500_000_123_456)),
+            ColumnValue::Person(Id::new(9_007_199_254_740_993)),
+            ColumnValue::YesNo(true),
+        ];
+        assert_eq!(first.into_iter().map(|(_, value)| value).collect::<Vec<_>>(), values, "{engine:?}");
+        assert_eq!(second, [(Id::new(101), ColumnValue::Text("A".into())), (Id::new(102), ColumnValue::Number(-2.0))]);
+        assert_eq!(people, [Id::new(9_007_199_254_740_993)]);
+        assert_eq!(slots, [1, 2, 3, 4, 5]);
+        assert_eq!(orders, [vec![11, 10], vec![11, 10], vec![10], vec![10], vec![10]]);
+        // The words that are new in this version are allowed now, and no slot is given again.
+        let extend = |tx: &mut Transaction<'_>| {
+            let library = node::find(tx, LIBRARY)?.unwrap();
+            let name = Name::new("Rows").unwrap();
+            let list =
+                NodeRow::new(Id::new(50), &library, NodeKind::List, &name, Id::new(1), Timestamp::from_micros(1));
+            node::insert(tx, &list)?;
+            let mut note = column::list(tx, LIBRARY)?.remove(0);
+            (note.id, note.name, note.folded, note.kind) = (Id::new(106), "N".into(), "n".into(), ColumnKind::Note);
+            column::insert(tx, &note)
+        };
+        assert_eq!(db.write(extend).await.unwrap(), 6);
+        db.close().await;
+    }
+}
+
+const LIBRARY: Id = Id::new(2);
+const FOLDER: Id = Id::new(3);
+
+/// Turns a new content database into one of the version before records, with a library, a folder and two documents that
+/// have values.
+fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
+    const STEPS: [Sql; 14] = [
+        Sql::new("DROP TABLE record"),
+        Sql::new("DROP TABLE field_index"),
+        Sql::new("DROP TABLE revision"),
+        Sql::new("DROP TABLE slot_counter"),
+        Sql::new("DROP INDEX column_definition_slot"),
+        Sql::new("ALTER TABLE column_definition DROP COLUMN slot"),
+        Sql::new("ALTER TABLE column_definition DROP COLUMN role"),
+        Sql::new("ALTER TABLE library DROP COLUMN next_number"),
+        Sql::new("DROP INDEX node_row"),
+        Sql::new("ALTER TABLE node DROP COLUMN title"),
+        Sql::new("DELETE FROM schema_history WHERE version >= 14"),
+        Sql::new(
+            "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, \
+             created_by, modified_at, modified_by, size, media_type, major, minor) VALUES \
+             (2, 1, 1, 2, 1, 'library', 'L', 'l', 1, 1, 1, 1, 0, '', 0, 0), \
+             (3, 1, 2, 2, 1, 'folder', 'F', 'f', 1, 1, 1, 1, 0, '', 0, 0), \
+             (10, 1, 3, 2, 1, 'document', 'A', 'a', 1, 1, 1, 1, 0, '', 1, 0), \
+             (11, 1, 3, 2, 1, 'document', 'B', 'b', 1, 1, 1, 1, 0, '', 1, 0)",
+        ),
+        Sql::new(
+            "INSERT INTO column_definition (id, library_id, name, folded, kind, choices, required, position) \
+             SELECT 101, 2, 'T', 't', 'text', '', required, 0 FROM (SELECT 1 = 0 AS required) AS r UNION ALL \
+             SELECT 102, 2, 'Z', 'z', 'number', '', 1 = 0, 1 UNION ALL \
+             SELECT 103, 2, 'D', 'd', 'date', '', 1 = 0, 2 UNION ALL \
+             SELECT 104, 2, 'P', 'p', 'person', '', 1 = 0, 3 UNION ALL \
+             SELECT 105, 2, 'Y', 'y', 'yes-no', '', 1 = 0, 4",
+        ),
+        Sql::new(
+            "CREATE TABLE column_value (node_id BIGINT NOT NULL, column_id BIGINT NOT NULL, text TEXT, \
+             number DOUBLE PRECISION, integer BIGINT, parent_id BIGINT NOT NULL, folded TEXT)",
+        ),
+    ];
+    const VALUES: Sql = Sql::new(
+        "INSERT INTO column_value (node_id, column_id, text, number, integer, parent_id, folded) VALUES \
+         (10, 101, $1, NULL, NULL, 3, 'b'), (10, 102, NULL, 0.1, NULL, 3, NULL), \
+         (10, 103, NULL, NULL, 1763500000123456, 3, NULL), (10, 104, NULL, NULL, 9007199254740993, 3, NULL), \
+         (10, 105, NULL, NULL, 1, 3, NULL), (11, 101, 'A', NULL, NULL, 3, 'a'), (11, 102, NULL, -2, NULL, 3, NULL)",
+    );
+    for step in STEPS {
+        tx.execute(step, &[])?;
+    }
+    tx.execute(VALUES, &[Value::from("b \"quoted\" \u{f6}")]).map(drop)
 }

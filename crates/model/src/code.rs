@@ -238,6 +238,7 @@ codes! {
     StoreRemoved = "store_removed",
     StoreTakenOver = "store_taken_over",
     StoreUnreadable = "store_unreadable",
+    TitleColumn = "title_column",
     TlsUnsupported = "tls_unsupported",
     TokenExists = "token_exists",
     TokenScope = "token_scope",

@@ -1,12 +1,25 @@
 //! Typed columns of libraries and lists.
 
-use crate::{Error, Id, MAX_COLUMN_TEXT, Result, Timestamp};
+use crate::words::words;
+use crate::{Error, Id, MAX_COLUMN_TEXT, MAX_NOTE, Result, Timestamp, fold};
+
+/// Number of characters of a folded text that take part in sorting.
+const SORTED_CHARS: usize = 100;
+
+words! {
+    /// What the program uses the values of a column for.
+    ColumnRole: "the role of a column";
+    /// The title of a row.
+    Title = "title",
+}
 
 /// The kind of value in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text of up to 10,000 characters.
     Text,
+    /// Text of several lines, up to 60,000 characters.
+    Note,
     /// A decimal number.
     Number,
     /// A point in time.
@@ -24,7 +37,7 @@ pub enum ColumnKind {
 /// Value of one column of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValue {
-    /// Value of a text, choice or link column.
+    /// Value of a text, note, choice or link column.
     Text(String),
     /// Value of a number column; never NaN or infinite.
     Number(f64),
@@ -41,6 +54,7 @@ impl ColumnKind {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Text => "text",
+            Self::Note => "note",
             Self::Number => "number",
             Self::Date => "date",
             Self::Choice(_) => "choice",
@@ -54,6 +68,7 @@ impl ColumnKind {
     pub fn parse(word: &str, choices: Vec<String>) -> Result<Self> {
         match word {
             "text" => Ok(Self::Text),
+            "note" => Ok(Self::Note),
             "number" => Ok(Self::Number),
             "date" => Ok(Self::Date),
             "choice" if choices.is_empty() => Err(Error::invalid("a choice column needs at least one choice")),
@@ -61,19 +76,24 @@ impl ColumnKind {
             "person" => Ok(Self::Person),
             "yes-no" => Ok(Self::YesNo),
             "link" => Ok(Self::Link),
-            _ => Err(Error::invalid("the kind of a column is one of text, number, date, choice, person, yes-no, link")),
+            _ => Err(Error::invalid(
+                "the kind of a column is one of text, note, number, date, choice, person, yes-no, link",
+            )),
         }
     }
 
     /// Rejects a value that a column of this kind cannot hold.
     pub fn check(&self, value: &ColumnValue) -> Result<()> {
         match (self, value) {
-            (Self::Text, ColumnValue::Text(text)) => check_length(text),
+            (Self::Text, ColumnValue::Text(text)) => check_length(text, MAX_COLUMN_TEXT),
+            (Self::Note, ColumnValue::Text(text)) => check_length(text, MAX_NOTE),
             (Self::Choice(choices), ColumnValue::Text(text)) if choices.contains(text) => Ok(()),
             (Self::Choice(choices), ColumnValue::Text(_)) => {
                 Err(Error::invalid(format!("the value must be one of: {}", choices.join(", "))))
             }
-            (Self::Link, ColumnValue::Text(text)) => check_length(text).and_then(|()| check_link(text)),
+            (Self::Link, ColumnValue::Text(text)) => {
+                check_length(text, MAX_COLUMN_TEXT).and_then(|()| check_link(text))
+            }
             (Self::Number, ColumnValue::Number(number)) if number.is_finite() => Ok(()),
             (Self::Date, ColumnValue::Date(_))
             | (Self::Person, ColumnValue::Person(_))
@@ -83,9 +103,51 @@ impl ColumnKind {
     }
 }
 
-fn check_length(text: &str) -> Result<()> {
-    if text.chars().count() > MAX_COLUMN_TEXT {
-        return Err(Error::invalid(format!("a text column holds at most {MAX_COLUMN_TEXT} characters")));
+/// The position of a value among the values of its column: numbers, dates and Booleans by number, everything else by
+/// text. All values without one come last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortValue {
+    /// The number; 0 for a text, infinity for an empty field.
+    pub number: f64,
+    /// The folded text, at most 100 characters; empty for a number. A person stands by identifier.
+    pub text: String,
+}
+
+impl SortValue {
+    /// The position of an empty field.
+    pub const EMPTY: Self = Self { number: f64::INFINITY, text: String::new() };
+
+    /// The position of a number.
+    pub const fn number(number: f64) -> Self {
+        Self { number, text: String::new() }
+    }
+
+    /// The position of a text. Control characters are left out.
+    pub fn text(text: &str) -> Self {
+        // Folding makes a character at most three, and shortens none to nothing, so the rest of a long text does not
+        // matter.
+        let end = text.char_indices().nth(SORTED_CHARS * 4).map_or(text.len(), |(end, _)| end);
+        let text = fold(&text[..end]).chars().filter(|c| !c.is_control()).take(SORTED_CHARS).collect();
+        Self { number: 0.0, text }
+    }
+}
+
+impl ColumnValue {
+    /// Returns the position of the value in its column.
+    pub fn sort_value(&self) -> SortValue {
+        match self {
+            Self::Text(text) => SortValue::text(text),
+            Self::Number(number) => SortValue::number(*number),
+            Self::Date(time) => SortValue::number(time.micros() as f64),
+            Self::Person(id) => SortValue { number: 0.0, text: id.to_string() },
+            Self::YesNo(yes) => SortValue::number(f64::from(u8::from(*yes))),
+        }
+    }
+}
+
+fn check_length(text: &str, most: usize) -> Result<()> {
+    if text.chars().count() > most {
+        return Err(Error::invalid(format!("the text is longer than {most} characters")));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ pub mod fuzzing;
 mod import;
 mod items;
 mod jobs;
+mod lists;
 mod locations;
 mod locks;
 mod people;
@@ -25,7 +26,6 @@ pub use ::search::index::{HitOrder, Passage, Piece, SearchServer};
 pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
-pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
 pub use content::permissions::{Explanation, Grant, PermissionTable};
@@ -62,6 +62,9 @@ pub use items::{
 pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,
     MigrateWork, QUARANTINE_DAYS, Work,
+};
+pub use lists::{
+    Column, ColumnChange, ContentType, MAX_CHANGES, RowChange, RowOutcome, RowVersion, ValuesChange, is_built_in_column,
 };
 pub use locations::claim::restoration::{
     require_restorable, require_restoration_outside_farms, require_separate_restoration,

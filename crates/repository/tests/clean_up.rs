@@ -65,6 +65,7 @@ fn site(id: Id, parent: Id, at: Timestamp) -> NodeRow {
         holder_id: None,
         held_at: None,
         working_id: None,
+        title: None,
     }
 }
 

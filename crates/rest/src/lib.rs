@@ -22,6 +22,7 @@ mod openapi;
 mod permissions;
 mod preconditions;
 mod routes;
+mod rows;
 mod saved_searches;
 mod search;
 mod search_indexes;

@@ -1,7 +1,7 @@
-//! Libraries: settings, columns, content types and column values.
+//! Libraries and lists: settings, columns, content types and column values.
 
 use axum::Json as Reply;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use model::{Error, Name};
 use repository::ValuesChange;
 use utoipa_axum::router::OpenApiRouter;
@@ -16,6 +16,7 @@ use super::wire::{Created, Once};
 use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
 use http_core::server::state::AppState;
+use http_core::transfer::conditions;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -190,7 +191,7 @@ async fn delete_content_type(caller: Authenticated, Ids([id, content_type]): Ids
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get the column values of a document or folder
+/// Get the column values of a document, folder or row
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/values",
@@ -208,9 +209,9 @@ async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Values
     }))
 }
 
-/// Change the column values of a document or folder
+/// Change the column values of a document, folder or row
 ///
-/// Makes all changes, or none.
+/// Makes all changes, or none. With `If-Match`, only if the entity tag still matches.
 #[utoipa::path(
     patch,
     path = "/api/v1/items/{id}/values",
@@ -223,8 +224,10 @@ async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Values
 async fn change_values(
     caller: Authenticated,
     Ids([id]): Ids<1>,
+    headers: HeaderMap,
     Json(form): Json<ValuesForm>,
 ) -> Answer<Reply<ValuesJson>> {
+    let preconditions = conditions::of_change(&caller.session, || id.into(), &headers).await?;
     let (columns, _) = caller.session.columns(&id.into()).await?;
     let mut changes = Vec::with_capacity(form.values.len());
     for (word, value) in form.values {
@@ -233,7 +236,7 @@ async fn change_values(
         changes.push((column.id, column::value(column, value)?));
     }
     let content_type = form.content_type.map(|content_type| content_type.map(|id| id.0));
-    let change = ValuesChange { values: changes, content_type, ..ValuesChange::default() };
+    let change = ValuesChange { values: changes, content_type, preconditions, ..ValuesChange::default() };
     caller.session.set_values(&id.into(), change).await?;
     values(caller, Ids([id])).await
 }

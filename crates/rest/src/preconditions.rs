@@ -8,6 +8,7 @@ const CONDITIONAL: &[(Method, &str)] = &[
     (Method::DELETE, "/api/v1/content/{*path}"),
     (Method::PUT, "/api/v1/items/{id}/content"),
     (Method::DELETE, "/api/v1/items/{id}"),
+    (Method::PATCH, "/api/v1/items/{id}/values"),
 ];
 
 /// Returns whether an operation evaluates the preconditions of a change.

@@ -19,7 +19,8 @@ use http_core::server::state::AppState;
 use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
-    openapi, permissions, saved_searches, search, search_indexes, sharing, storage, suggestions, uploads, users, views,
+    openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions, uploads, users,
+    views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -40,6 +41,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(moving::routes())
         .merge(documents::routes())
         .merge(libraries::routes())
+        .merge(rows::routes())
         .merge(views::routes())
         .merge(following::routes())
         .merge(sharing::routes())

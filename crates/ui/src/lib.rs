@@ -11,6 +11,7 @@ mod frame;
 pub mod fuzzing;
 #[cfg(debug_assertions)]
 mod kit;
+mod lists;
 mod site;
 mod wording;
 
@@ -36,6 +37,7 @@ pub fn routes() -> Router<AppState> {
         .merge(account::routes())
         .merge(browse::routes())
         .merge(document::routes())
+        .merge(lists::routes())
         .merge(site::routes())
         .merge(farm::routes());
     // Only tests need the page of components.

@@ -55,7 +55,7 @@ pub fn wants(asked: &Asked, name: &str) -> bool {
 
 /// Returns whether items of this kind contain others.
 pub fn is_collection(kind: NodeKind) -> bool {
-    kind != NodeKind::Document
+    kind.is_container()
 }
 
 /// Writes the response element for one item.

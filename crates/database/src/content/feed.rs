@@ -24,13 +24,13 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
-        WHERE n.kind = 'document' AND n.id > $2 AND EXISTS (SELECT 1 FROM column_value v WHERE v.node_id = n.id)
+        WHERE n.kind = 'document' AND n.id > $2 AND EXISTS (SELECT 1 FROM record r WHERE r.node_id = n.id)
         ORDER BY n.id LIMIT $3");
     REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
         WHERE n.kind = 'document' AND n.id {in $1}");
     OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
-    CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node WHERE collection_id = $1 AND kind <> 'document'";
+    CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node WHERE collection_id = $1 AND kind NOT IN ('document', 'row')";
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
     DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind = 'document'";

@@ -1,6 +1,6 @@
-//! Settings of libraries.
+//! Settings of libraries and lists, and the numbers of rows.
 
-use model::{Id, LibrarySettings, Result};
+use model::{Error, Id, LibrarySettings, Result};
 
 use super::node::number;
 use crate::{Reader, Row, Transaction, params, statements};
@@ -11,6 +11,8 @@ statements! {
         $4, $5)
         ON CONFLICT (node_id) DO UPDATE SET versioning = excluded.versioning, major_limit = excluded.major_limit,
         minor_limit = excluded.minor_limit, require_checkout = excluded.require_checkout";
+    LOCK = "SELECT node_id FROM library WHERE node_id = $1 {for_update}";
+    TAKE_NUMBERS = "UPDATE library SET next_number = next_number + $2 WHERE node_id = $1 RETURNING next_number";
 }
 
 /// The settings of a library.
@@ -32,4 +34,16 @@ pub fn put(transaction: &mut Transaction<'_>, library: Id, settings: &LibrarySet
     let values =
         params![library, settings.versioning, settings.major_limit, settings.minor_limit, settings.require_checkout];
     transaction.execute(PUT, &values).map(drop)
+}
+
+/// Locks the row of a library or list until the transaction ends.
+pub fn lock(transaction: &mut Transaction<'_>, library: Id) -> Result<()> {
+    transaction.find(LOCK, &params![library], |_| Ok(())).map(drop)
+}
+
+/// Takes the next `count` numbers of a list for new rows, and returns the first. Locks the row of the list until the
+/// transaction ends. No number is given twice.
+pub fn take_numbers(transaction: &mut Transaction<'_>, list: Id, count: usize) -> Result<i64> {
+    let next: Option<i64> = transaction.find(TAKE_NUMBERS, &params![list, count as i64], |row| row.get(0))?;
+    next.map(|next| next - count as i64).ok_or_else(|| Error::corrupt("the settings of a list are missing"))
 }

@@ -8,10 +8,10 @@ use crate::{Reader, Transaction, params, statements};
 
 statements! {
     CONTAINERS = concat!("SELECT ", node_columns!("node"),
-        " FROM node WHERE parent_id = $1 AND kind <> 'document' AND folded > $2
+        " FROM node WHERE parent_id = $1 AND kind NOT IN ('document', 'row') AND folded > $2
         ORDER BY folded LIMIT $3");
     CONTAINERS_DOWN = concat!("SELECT ", node_columns!("node"),
-        " FROM node WHERE parent_id = $1 AND kind <> 'document' AND ($2 = '' OR folded < $2)
+        " FROM node WHERE parent_id = $1 AND kind NOT IN ('document', 'row') AND ($2 = '' OR folded < $2)
         ORDER BY folded DESC LIMIT $3");
     ANY_CHILD = "SELECT id FROM node WHERE parent_id = $1 LIMIT 1";
 }

@@ -1,4 +1,4 @@
-//! Items: sites, libraries, folders and documents, one row each.
+//! Items: sites, libraries, folders, documents, lists and their rows, one database row each.
 
 use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber};
 
@@ -10,7 +10,7 @@ macro_rules! node_columns {
     ($of:literal) => {
         $crate::statement::column_list!($of: id, collection_id, parent_id, library_id, scope_id, kind, name, folded,
             created_at, created_by, modified_at, modified_by, content_type_id, size, media_type, version_id,
-            published_id, major, minor, holder_id, held_at, working_id)
+            published_id, major, minor, holder_id, held_at, working_id, title)
     };
 }
 
@@ -26,12 +26,15 @@ statements! {
     HELD_BY = concat!("SELECT ", node_columns!("node"),
         " FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3");
     INSERT = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at,
-        created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+        created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor,
+        title)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
     UPDATE_CONTENT = "UPDATE node SET size = $2, media_type = $3, version_id = $4, published_id = $5, major = $6,
         minor = $7, modified_at = $8, modified_by = $9 WHERE id = $1";
-    PLACE = "UPDATE node SET parent_id = $2, name = $3, folded = $4 WHERE id = $1";
-    PLACE_VALUES = "UPDATE column_value SET parent_id = $2 WHERE node_id = $1";
+    LOCK_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id {for_update}");
+    COUNT_ROWS = "SELECT COUNT(*) FROM (SELECT id FROM node WHERE parent_id = $1 AND kind = 'row' LIMIT $2) AS counted";
+    UPDATE_ROW = "UPDATE node SET title = $2, version_id = $3, published_id = $4, modified_at = $5, modified_by = $6
+        WHERE id = $1";
     TOUCH = "UPDATE node SET modified_at = $2, modified_by = $3 WHERE id = $1";
     SET_CONTENT_TYPE = "UPDATE node SET content_type_id = $2 WHERE id = $1";
     CHECK_OUT = "UPDATE node SET holder_id = $2, held_at = $3 WHERE id = $1";
@@ -49,7 +52,7 @@ pub struct NodeRow {
     pub collection_id: Id,
     /// The parent item. [`Id::NONE`] for a root site; the recycle bin's entry for a deleted item.
     pub parent_id: Id,
-    /// The library that contains the item. A library refers to itself; [`Id::NONE`] for a site.
+    /// The library or list that contains the item. It refers to itself; [`Id::NONE`] for a site.
     pub library_id: Id,
     /// The permission scope that it inherits or owns.
     pub scope_id: Id,
@@ -73,7 +76,8 @@ pub struct NodeRow {
     pub size: i64,
     /// Media type of the latest version.
     pub media_type: String,
-    /// The latest version; `None` for an item that is not a document, and for a document that was never checked in.
+    /// The latest version of a document, or the latest revision of a row; `None` for other items, and for a document
+    /// that was never checked in.
     pub version_id: Option<Id>,
     /// The latest published version.
     pub published_id: Option<Id>,
@@ -85,6 +89,8 @@ pub struct NodeRow {
     pub held_at: Option<Timestamp>,
     /// The working copy, visible only to the holder of the check-out.
     pub working_id: Option<Id>,
+    /// The name that is displayed; `None` for an item that is displayed by its name.
+    pub title: Option<String>,
 }
 
 impl NodeRow {
@@ -94,7 +100,7 @@ impl NodeRow {
             id,
             collection_id: parent.collection_id,
             parent_id: parent.id,
-            library_id: if kind == NodeKind::Library { id } else { parent.library_id },
+            library_id: if kind.defines_columns() { id } else { parent.library_id },
             scope_id: parent.scope_id,
             kind,
             name: name.as_str().to_owned(),
@@ -112,6 +118,7 @@ impl NodeRow {
             holder_id: None,
             held_at: None,
             working_id: None,
+            title: None,
         }
     }
 }
@@ -145,6 +152,7 @@ pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
         holder_id: row.get(at + 19)?,
         held_at: row.get(at + 20)?,
         working_id: row.get(at + 21)?,
+        title: row.get(at + 22)?,
     })
 }
 
@@ -166,6 +174,17 @@ pub fn find_child(reader: &mut Reader<'_>, parent: Id, folded: &str) -> Result<O
 /// Reads the item with this identifier and locks its row until the transaction ends.
 pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
     transaction.find(LOCK, &params![id], read)
+}
+
+/// Reads the items with these identifiers and locks their rows until the transaction ends, in order of identifier.
+pub fn lock_many(transaction: &mut Transaction<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
+    transaction.query(LOCK_MANY, &params![ids], read)
+}
+
+/// Number of rows of a list, counted up to `most`.
+pub fn count_rows(reader: &mut Reader<'_>, list: Id, most: usize) -> Result<usize> {
+    let count: Option<i64> = reader.find(COUNT_ROWS, &params![list, most as i64], |row| row.get(0))?;
+    Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(most))
 }
 
 /// Documents that `holder` has checked out, in order of identifier, starting after `after`.
@@ -195,7 +214,8 @@ pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
         node.version_id,
         node.published_id,
         node.number.major,
-        node.number.minor
+        node.number.minor,
+        &node.title
     ];
     transaction.execute_deferred(STATEMENT, &values)
 }
@@ -216,10 +236,10 @@ pub fn update_content(transaction: &mut Transaction<'_>, node: &NodeRow) -> Resu
     transaction.execute(UPDATE_CONTENT, &values).map(drop)
 }
 
-/// Moves an item to another parent or name. A name that is taken there is a conflict.
-pub fn place(transaction: &mut Transaction<'_>, id: Id, parent: Id, name: &str, folded: &str) -> Result<()> {
-    transaction.execute(PLACE, &params![id, parent, name, folded])?;
-    transaction.execute(PLACE_VALUES, &params![id, parent]).map(drop)
+/// Stores the title and revisions of a row of a list, and who changed it.
+pub fn update_row(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
+    let values = params![node.id, &node.title, node.version_id, node.published_id, node.modified_at, node.modified_by];
+    transaction.execute_deferred(UPDATE_ROW, &values)
 }
 
 /// Records who changed an item, and when.

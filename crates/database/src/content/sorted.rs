@@ -1,7 +1,7 @@
-//! Pages of an item's documents in any order, with an optional filter. Keyset paging only: each walk follows one index
+//! Pages of a folder's documents, or of a list's rows, in any order, with an optional filter. Keyset paging only: each walk follows one index
 //! and begins after the last row of the page before it.
 
-use model::{Id, Result, Timestamp};
+use model::{Error, Id, Result, SortValue, Timestamp};
 
 use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Sql, Value, params, statements};
@@ -19,7 +19,7 @@ macro_rules! walk {
             $from,
             " AND ",
             $place,
-            " AND n.kind = 'document' AND (n.modified_by = $5 OR $5 = 0) AND ($6 = '' OR n.media_type = $6)
+            " AND n.kind IN ('document', 'row') AND (n.modified_by = $5 OR $5 = 0) AND ($6 = '' OR n.media_type = $6)
             AND n.modified_at >= $7 AND n.modified_at < $8 AND ($9 = '' OR {position n.folded, $9} > 0)
             AND ($10 = '' OR {position n.folded, $10} > 0) AND ($11 = '' OR {position n.folded, $11} > 0) ORDER BY ",
             $order,
@@ -28,11 +28,11 @@ macro_rules! walk {
     };
 }
 
-// A walk along the values of a column (`$12`).
+// A walk along the values of a column, whose slot is `$12`. `$13` is the identifier in the position.
 macro_rules! walk_values {
     ($place:literal, $order:literal) => {
         walk!(
-            "column_value v CROSS JOIN node n WHERE n.id = v.node_id AND v.parent_id = $1 AND v.column_id = $12",
+            "field_index f CROSS JOIN node n WHERE n.id = f.node_id AND f.parent_id = $1 AND f.slot = $12",
             $place,
             $order
         )
@@ -42,7 +42,12 @@ macro_rules! walk_values {
 statements! {
     // The most frequent view: all documents by name, without any filter.
     PLAIN = concat!("SELECT ", node_columns!("n"),
-        " FROM node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind = 'document' ORDER BY n.folded LIMIT $3");
+        " FROM node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind IN ('document', 'row')
+        ORDER BY n.folded LIMIT $3");
+    // The usual order of a list: its rows as they were added.
+    ID_UP = walk!("node n WHERE n.parent_id = $1 AND n.kind = 'row'", "n.id > $2 AND CAST($3 AS BIGINT) = 0", "n.id");
+    ID_DOWN = walk!("node n WHERE n.parent_id = $1 AND n.kind = 'row'", "n.id < $2 AND CAST($3 AS BIGINT) = 0",
+        "n.id DESC");
     NAME_UP = walk!("node n WHERE n.parent_id = $1", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
     NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0",
         "n.folded DESC");
@@ -61,30 +66,18 @@ statements! {
     TYPE_UP = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND n.folded > $3", "n.folded");
     TYPE_DOWN = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND ($3 = '' OR n.folded < $3)",
         "n.folded DESC");
-    TEXT_UP = walk_values!("(v.folded > $2 OR (v.folded = $2 AND v.node_id > $3)) AND v.folded >= $2",
-        "v.folded, v.node_id");
-    TEXT_DOWN = walk_values!(
-        "($2 = '' OR v.folded < $2 OR (v.folded = $2 AND v.node_id < $3)) AND v.folded IS NOT NULL",
-        "v.folded DESC, v.node_id DESC");
-    NUMBER_UP = walk_values!("(v.number > $2 OR (v.number = $2 AND v.node_id > $3)) AND v.number >= $2",
-        "v.number, v.node_id");
-    NUMBER_DOWN = walk_values!(
-        "(v.number < $2 OR (v.number = $2 AND v.node_id < $3)) AND v.number <= $2", "v.number DESC, v.node_id DESC");
-    INTEGER_UP = walk_values!("(v.integer > $2 OR (v.integer = $2 AND v.node_id > $3)) AND v.integer >= $2",
-        "v.integer, v.node_id");
-    INTEGER_DOWN = walk_values!(
-        "(v.integer < $2 OR (v.integer = $2 AND v.node_id < $3)) AND v.integer <= $2", "v.integer DESC, v.node_id
-        DESC");
-    NAMED = walk_values!("v.integer = $2 AND v.node_id > $3", "v.node_id");
-    ABSENT = walk!("node n WHERE n.parent_id = $1
-        AND NOT EXISTS (SELECT 1 FROM column_value v WHERE v.node_id = n.id AND v.column_id = $12)",
-        "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
-    PEOPLE = "SELECT modified_by FROM node WHERE parent_id = $1 AND kind = 'document' AND modified_by > $2
+    FIELD_UP = walk_values!("(f.number, f.text, f.node_id) > ($2, $3, $13)", "f.number, f.text, f.node_id");
+    FIELD_DOWN = walk_values!("(f.number, f.text, f.node_id) < ($2, $3, $13)",
+        "f.number DESC, f.text DESC, f.node_id DESC");
+    NAMED = walk_values!("f.number = 0 AND f.text = $2 AND f.node_id > $3", "f.node_id");
+    ABSENT = walk!("node n LEFT JOIN record r ON r.node_id = n.id WHERE n.parent_id = $1
+        AND ({json r.fields} -> CAST($12 AS TEXT)) IS NULL", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
+    PEOPLE = "SELECT modified_by FROM node WHERE parent_id = $1 AND kind IN ('document', 'row') AND modified_by > $2
         ORDER BY modified_by LIMIT 1";
     TYPES = "SELECT media_type FROM node WHERE parent_id = $1 AND kind = 'document' AND media_type > $2
         ORDER BY media_type LIMIT 1";
-    NAMED_PEOPLE = "SELECT integer FROM column_value WHERE parent_id = $1 AND column_id = $2 AND integer > $3
-        ORDER BY integer LIMIT 1";
+    NAMED_PEOPLE = "SELECT text FROM field_index WHERE parent_id = $1 AND slot = $2 AND number = 0 AND text > $3
+        ORDER BY text LIMIT 1";
 }
 
 /// A filter on documents. Default values do not exclude anything.
@@ -114,33 +107,31 @@ impl Default for RowFilter {
     }
 }
 
-/// A sort order of documents, and the position after which a page begins. An empty name or text means the beginning, in
-/// both directions.
+/// A sort order of documents or rows, and the position after which a page begins. An empty name or text means the
+/// beginning, in both directions.
 #[derive(Clone, Debug)]
 pub enum SortOrder<'a> {
+    /// Rows by identifier.
+    Id(Id),
     /// By folded name.
     Name(&'a str),
     /// By time of change, then identifier.
     Time(Timestamp, Id),
     /// By size, then identifier.
     Size(i64, Id),
-    /// Documents last changed by this user, by folded name.
+    /// Last changed by this user, by folded name.
     Person(Id, &'a str),
     /// Documents of this media type, by folded name.
     Type(&'a str, &'a str),
-    /// By the folded text in this column, then identifier.
-    Text(Id, &'a str, Id),
-    /// By the number in this column, then identifier.
-    Number(Id, f64, Id),
-    /// By the date or Boolean in this column, then identifier.
-    Integer(Id, i64, Id),
-    /// Documents that name this person in this column, by identifier, always ascending.
-    Named(Id, Id, Id),
-    /// Documents without a value in this column, by folded name, always ascending.
-    Absent(Id, &'a str),
+    /// By the position in the column with this slot, then identifier.
+    Field(i64, &'a SortValue, Id),
+    /// Items that name this person in the column with this slot, by identifier, always ascending.
+    Named(i64, Id, Id),
+    /// Documents without a value in the column with this slot, by folded name, always ascending.
+    Absent(i64, &'a str),
 }
 
-/// Documents below `parent` that pass the filter, at most `limit`.
+/// Documents or rows below `parent` that pass the filter, at most `limit`.
 pub fn documents(
     reader: &mut Reader<'_>,
     parent: Id,
@@ -154,8 +145,7 @@ pub fn documents(
     {
         return reader.query(PLAIN, &params![parent, *after, limit as i64], read);
     }
-    let (statement, place, column) = statement_of(walk, down);
-    let [first, second] = place;
+    let (statement, [first, second], others) = statement_of(walk, down);
     let [a, b, c] = &sieve.parts;
     let tail = params![
         limit as i64,
@@ -169,30 +159,30 @@ pub fn documents(
     ];
     let mut values = vec![Value::from(parent), first, second];
     values.extend(tail);
-    values.extend(column.map(Value::from));
+    values.extend(others);
     reader.query(statement, &values, read)
 }
 
-/// Returns the statement of a walk, its start position, and the column that it needs.
-fn statement_of<'a>(walk: &SortOrder<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
+/// Returns the statement of a walk, its start position, and the parameters after those of the filter.
+fn statement_of<'a>(walk: &SortOrder<'a>, down: bool) -> (Sql, [Value<'a>; 2], Vec<Value<'a>>) {
     let choose = |up: Sql, other: Sql| if down { other } else { up };
+    let none = Vec::new();
     match walk {
-        SortOrder::Name(after) => (choose(NAME_UP, NAME_DOWN), params![*after, 0_i64], None),
-        SortOrder::Time(at, id) => (choose(TIME_UP, TIME_DOWN), params![*at, *id], None),
-        SortOrder::Size(size, id) => (choose(SIZE_UP, SIZE_DOWN), params![*size, *id], None),
-        SortOrder::Person(person, after) => (choose(PERSON_UP, PERSON_DOWN), params![*person, *after], None),
-        SortOrder::Type(kind, after) => (choose(TYPE_UP, TYPE_DOWN), params![*kind, *after], None),
-        SortOrder::Text(column, text, id) => (choose(TEXT_UP, TEXT_DOWN), params![*text, *id], Some(*column)),
-        SortOrder::Number(column, number, id) => (choose(NUMBER_UP, NUMBER_DOWN), params![*number, *id], Some(*column)),
-        SortOrder::Integer(column, integer, id) => {
-            (choose(INTEGER_UP, INTEGER_DOWN), params![*integer, *id], Some(*column))
+        SortOrder::Id(after) => (choose(ID_UP, ID_DOWN), params![*after, 0_i64], none),
+        SortOrder::Name(after) => (choose(NAME_UP, NAME_DOWN), params![*after, 0_i64], none),
+        SortOrder::Time(at, id) => (choose(TIME_UP, TIME_DOWN), params![*at, *id], none),
+        SortOrder::Size(size, id) => (choose(SIZE_UP, SIZE_DOWN), params![*size, *id], none),
+        SortOrder::Person(person, after) => (choose(PERSON_UP, PERSON_DOWN), params![*person, *after], none),
+        SortOrder::Type(kind, after) => (choose(TYPE_UP, TYPE_DOWN), params![*kind, *after], none),
+        SortOrder::Field(slot, value, id) => {
+            (choose(FIELD_UP, FIELD_DOWN), params![value.number, value.text.as_str()], params![*slot, *id].into())
         }
-        SortOrder::Named(column, person, after) => (NAMED, params![*person, *after], Some(*column)),
-        SortOrder::Absent(column, after) => (ABSENT, params![*after, 0_i64], Some(*column)),
+        SortOrder::Named(slot, person, after) => (NAMED, params![person.to_string(), *after], params![*slot].into()),
+        SortOrder::Absent(slot, after) => (ABSENT, params![*after, 0_i64], params![slot.to_string()].into()),
     }
 }
 
-/// The distinct users who last changed a document below `parent`, at most `most`.
+/// The distinct users who last changed a document or row below `parent`, at most `most`.
 pub fn people(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<Id>> {
     let mut found: Vec<Id> = Vec::new();
     while found.len() < most {
@@ -203,15 +193,17 @@ pub fn people(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<Id
     Ok(found)
 }
 
-/// The distinct persons that documents below `parent` name in a column, at most `most`.
-pub fn named(reader: &mut Reader<'_>, parent: Id, column: Id, most: usize) -> Result<Vec<Id>> {
-    let mut found: Vec<Id> = Vec::new();
+/// The distinct persons that items below `parent` name in the column with this slot, at most `most`.
+pub fn named(reader: &mut Reader<'_>, parent: Id, slot: i64, most: usize) -> Result<Vec<Id>> {
+    let mut found: Vec<String> = Vec::new();
     while found.len() < most {
-        let last = found.last().copied().unwrap_or(Id::new(-1));
-        let Some(next) = reader.find(NAMED_PEOPLE, &params![parent, column, last], |row| row.get(0))? else { break };
+        let last = found.last().map_or("", String::as_str);
+        let next = reader.find(NAMED_PEOPLE, &params![parent, slot, last], |row| row.get::<String>(0))?;
+        let Some(next) = next else { break };
         found.push(next);
     }
-    Ok(found)
+    let person = |text: &String| text.parse().map_err(|_| Error::corrupt("a stored person has no identifier"));
+    found.iter().map(person).collect()
 }
 
 /// The distinct media types of documents below `parent`, at most `most`, without the empty one.

@@ -3,6 +3,7 @@
 use model::{Id, Result};
 
 use super::node::{NodeRow, node_columns, read};
+use super::record;
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
@@ -49,10 +50,6 @@ statements! {
             SELECT id, 0 FROM node WHERE id = $1
             UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT CAST(COALESCE(MAX(depth), 0) AS BIGINT) FROM below";
-    DELETE_VALUES = "WITH RECURSIVE below (id) AS (
-            SELECT id FROM node WHERE id = $1
-            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        DELETE FROM column_value WHERE node_id IN (SELECT id FROM below)";
     DELETE_PROPERTIES = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -69,15 +66,19 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM version WHERE node_id IN (SELECT id FROM below)";
+    DELETE_REVISIONS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM revision WHERE node_id IN (SELECT id FROM below)";
     DELETE_SCOPES = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM scope WHERE node_id IN (SELECT id FROM below)";
     CHILDREN = "SELECT id FROM node WHERE parent_id = $1 LIMIT $2";
-    CONTAINER = "SELECT id FROM node WHERE parent_id = $1 AND kind <> 'document' LIMIT 1";
+    CONTAINER = "SELECT id FROM node WHERE parent_id = $1 AND kind NOT IN ('document', 'row') LIMIT 1";
     VERSIONS = "SELECT id, size FROM version WHERE node_id {in $1} LIMIT $2";
     DELETE_SOME_VERSIONS = "DELETE FROM version WHERE id {in $1}";
-    DELETE_VALUES_OF = "DELETE FROM column_value WHERE node_id {in $1}";
+    DELETE_REVISIONS_OF = "DELETE FROM revision WHERE node_id {in $1}";
     DELETE_PROPERTIES_OF = "DELETE FROM dead_property WHERE node_id {in $1}";
     DELETE_LOCKS_OF = "DELETE FROM item_lock WHERE node_id {in $1}";
     DELETE_DISPLACED_OF = "DELETE FROM displaced WHERE node_id {in $1}";
@@ -162,20 +163,33 @@ pub fn delete_versions(transaction: &mut Transaction<'_>, versions: &[Id]) -> Re
 
 /// Deletes items that have no children and no versions, with all dependent rows.
 pub fn delete_items(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
-    for statement in
-        [DELETE_VALUES_OF, DELETE_PROPERTIES_OF, DELETE_LOCKS_OF, DELETE_DISPLACED_OF, DELETE_SCOPES_OF, DELETE_ITEMS]
-    {
+    record::delete(transaction, items)?;
+    for statement in [
+        DELETE_REVISIONS_OF,
+        DELETE_PROPERTIES_OF,
+        DELETE_LOCKS_OF,
+        DELETE_DISPLACED_OF,
+        DELETE_SCOPES_OF,
+        DELETE_ITEMS,
+    ] {
         transaction.execute(statement, &params![items])?;
     }
     Ok(())
 }
 
-/// Deletes all rows of a subtree permanently: values, properties, locks, records of displaced documents, versions,
+/// Deletes all rows of a subtree permanently: records, revisions, properties, locks, records of displaced documents, versions,
 /// scopes, items. BLOBs stay until they are garbage-collected.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
-    for statement in
-        [DELETE_VALUES, DELETE_PROPERTIES, DELETE_LOCKS, DELETE_DISPLACED, DELETE_VERSIONS, DELETE_SCOPES, DELETE_NODES]
-    {
+    record::delete_below(transaction, id)?;
+    for statement in [
+        DELETE_REVISIONS,
+        DELETE_PROPERTIES,
+        DELETE_LOCKS,
+        DELETE_DISPLACED,
+        DELETE_VERSIONS,
+        DELETE_SCOPES,
+        DELETE_NODES,
+    ] {
         transaction.execute(statement, &params![id])?;
     }
     Ok(())

@@ -298,6 +298,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::StoreRemoved
         | Code::StoreTakenOver
         | Code::StoreUnreadable
+        | Code::TitleColumn
         | Code::TlsUnsupported
         | Code::TokenExists
         | Code::TokenScope

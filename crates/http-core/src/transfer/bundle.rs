@@ -94,7 +94,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
     let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
-        if item.kind == NodeKind::Site {
+        if item.kind == NodeKind::Site || !item.kind.is_file_or_folder() {
             return Err(
                 Error::invalid("an archive holds only documents, folders and libraries").with_code(Code::WrongKind)
             );
@@ -112,7 +112,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
         if entries.len() + rest.len() >= MAX_ENTRIES || bytes > MAX_BYTES || paths > MAX_PATHS {
             return Err(too_large());
         }
-        let mut next = (entry.kind != NodeKind::Document).then_some(None);
+        let mut next = (entry.kind.is_container()).then_some(None);
         while let Some(after) = next {
             let (_, page) = session.list(&Target::Id(entry.id), Sort::Name, false, after, MAX_PAGE).await?;
             for child in page.items {
@@ -159,7 +159,7 @@ impl Sending {
                 return self.more().await.map(Some);
             }
             let Some(entry) = self.entries.pop_front() else { return Ok(self.end()) };
-            if entry.kind != NodeKind::Document {
+            if entry.kind.is_container() {
                 return Ok(Some(self.headers.folder(&entry.path, entry.modified).into()));
             }
             match Self::begin(&self.session, &entry).await {

@@ -4,7 +4,7 @@
 use async_recursion::async_recursion as boxed;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use model::{Code, Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, SortValue, Timestamp};
 use repository::{Filter, Session, Sort, SortKey};
 
 use crate::protocol::cursor;
@@ -64,9 +64,9 @@ pub fn write(place: &SortKey) -> String {
         SortKey::Size(size, id) => two("s", &size.to_string(), &id.to_string()),
         SortKey::Person(person, name) => two("p", &person.get().to_string(), name),
         SortKey::Type(kind, name) => two("k", kind, name),
-        SortKey::Text(text, id) => two("t", text, &id.get().to_string()),
-        SortKey::Number(number, id) => two("d", &number.to_string(), &id.get().to_string()),
-        SortKey::Integer(integer, id) => two("i", &integer.to_string(), &id.get().to_string()),
+        SortKey::Row(id) => two("r", &id.get().to_string(), ""),
+        SortKey::Field(value, id) => two("f", &format!("{} {}", value.number, value.text), &id.get().to_string()),
+        SortKey::Empty(id) => two("e", &id.get().to_string(), ""),
         SortKey::Named(person, id) => two("w", &person.get().to_string(), &id.get().to_string()),
         SortKey::Absent(name) => two("a", name, ""),
     }
@@ -84,12 +84,13 @@ pub fn read(text: &str) -> Result<SortKey> {
         "s" => SortKey::Size(integer(&first)?, id(&second)?),
         "p" => SortKey::Person(id(&first)?, second),
         "k" => SortKey::Type(first, second),
-        "t" => SortKey::Text(first, id(&second)?),
-        "d" => {
-            let number = first.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(bad)?;
-            SortKey::Number(number, id(&second)?)
+        "r" => SortKey::Row(id(&first)?),
+        "f" => {
+            let (number, text) = first.split_once(' ').ok_or_else(bad)?;
+            let number = number.parse::<f64>().ok().filter(|number| !number.is_nan()).ok_or_else(bad)?;
+            SortKey::Field(SortValue { number, text: text.to_owned() }, id(&second)?)
         }
-        "i" => SortKey::Integer(integer(&first)?, id(&second)?),
+        "e" => SortKey::Empty(id(&first)?),
         "w" => SortKey::Named(id(&first)?, id(&second)?),
         "a" => SortKey::Absent(first),
         _ => return Err(bad()),
@@ -110,9 +111,11 @@ mod tests {
             SortKey::Size(0, id),
             SortKey::Person(id, "a".into()),
             SortKey::Type("text/plain".into(), "a".into()),
-            SortKey::Text("line\nbreak".into(), id),
-            SortKey::Number(-0.1, id),
-            SortKey::Integer(i64::MIN, id),
+            SortKey::Row(id),
+            SortKey::Field(SortValue { number: 0.0, text: "line break  x".into() }, id),
+            SortKey::Field(SortValue::number(-0.1), id),
+            SortKey::Field(SortValue::EMPTY, id),
+            SortKey::Empty(id),
             SortKey::Named(id, Id::NONE),
             SortKey::Absent(String::new()),
         ];
@@ -122,7 +125,7 @@ mod tests {
         let bad = [
             cursor::encode(["other", "", ""]),
             cursor::encode(["m", "x", "1"]),
-            cursor::encode(["d", "nan", "1"]),
+            cursor::encode(["f", "NaN x", "1"]),
             "zz".into(),
         ];
         for bad in bad {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::node::{self, NodeRow};
-use database::content::{column, feed};
+use database::content::{feed, record};
 use model::{ColumnValue, Error, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_versions};
 use search::index::{
@@ -220,7 +220,7 @@ fn values(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<HashMap<Id, Vec<(
     }
     let mut found: HashMap<Id, Vec<(Id, ColumnValue)>> = HashMap::new();
     for (library, documents) in libraries {
-        for (document, column, value) in column::values_of_many(reader, &documents, library)? {
+        for (document, column, value) in record::values_of_many(reader, &documents, library)? {
             found.entry(document).or_default().push((column, value));
         }
     }

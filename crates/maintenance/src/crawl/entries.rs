@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use database::content::node::{self, NodeRow};
-use database::content::{column, scope, version};
+use database::content::{record, scope, version};
 use database::{Database, Reader};
 use futures_util::FutureExt;
 use model::{Code, ColumnValue, Error, ErrorKind, Id, MAX_DEPTH, Result, is_application_file};
@@ -157,7 +157,7 @@ async fn snapshot(database: &Database, document: &NodeRow) -> Result<DocumentSna
         }
         let place = if scope::of_node(reader, id)?.is_some() { id } else { parent };
         // Values in columns of another library, which a document brought along, are hidden.
-        let values = column::values_of_many(reader, &[id], library)?;
+        let values = record::values_of_many(reader, &[id], library)?;
         let values = values.into_iter().map(|(_, column, value)| (column, value)).collect();
         let mut versions = Vec::with_capacity(indexed.len());
         for indexed in indexed {

@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 45] = [
+pub const AUDIT_ACTIONS: [&str; 47] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -141,6 +141,7 @@ pub const AUDIT_ACTIONS: [&str; 45] = [
     "link.create",
     "link.revoke",
     "link.use",
+    "list.create",
     "permissions.break",
     "permissions.grant",
     "permissions.inherit",
@@ -148,6 +149,7 @@ pub const AUDIT_ACTIONS: [&str; 45] = [
     "recycle.empty",
     "recycle.expire",
     "recycle.purge",
+    "row.create",
     "site-collection.create",
     "site.audit-reads",
     "site.create",

@@ -1,11 +1,11 @@
-//! Settings of libraries, and the only access to operations that affect all users of a library.
+//! Settings of libraries and lists, and the only access to operations that affect all users of one.
 
 use std::ops::Deref;
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::library;
-use model::{Code, Error, LibrarySettings, NodeKind, Result, Right};
+use model::{Code, Error, LibrarySettings, NodeKind, Result, Right, Versioning};
 
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
@@ -13,7 +13,7 @@ use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-/// A library that the caller manages. An operation on the whole library is authorised on the library itself, whichever
+/// A library or list that the caller manages. An operation on the whole library is authorised on the library itself, whichever
 /// item in it was named: full control of a folder gives no control of its library.
 pub(crate) struct Library(Permitted);
 
@@ -55,7 +55,12 @@ impl Session {
     /// Finds a library that the caller manages.
     pub(crate) async fn library(&self, target: &Target) -> Result<Library> {
         let known = self.locate(target).await?;
-        known.clone().to(Right::ManageLibraries)?.require_kind(NodeKind::Library)?;
+        let managed = known.clone().to(Right::ManageLibraries)?;
+        if !managed.node().kind.defines_columns() {
+            return Err(
+                Error::conflict("only libraries and lists have columns and settings").with_code(Code::WrongKind)
+            );
+        }
         Library::containing(&known.viewed()?)
     }
 
@@ -73,6 +78,12 @@ impl Session {
             return Err(Error::invalid(format!("at most {MAX_VERSIONS} versions can be kept; 0 keeps all")));
         }
         let located = self.library(target).await?;
+        let drafts = settings.versioning == Versioning::MajorMinor || settings.require_checkout;
+        if located.node().kind == NodeKind::List && drafts {
+            return Err(
+                Error::invalid("the rows of a list have neither drafts nor check-outs").with_code(Code::WrongKind)
+            );
+        }
         let guard = self.guard([&*located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {

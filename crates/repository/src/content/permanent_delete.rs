@@ -4,7 +4,7 @@
 
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::{collection, node, tree};
+use database::content::{collection, node, placing, tree};
 use model::{Id, NodeKind, Result};
 
 use crate::Session;
@@ -19,7 +19,7 @@ const DETACHED_PAGE: usize = 100;
 
 /// Detaches an item with all of its content.
 pub(crate) fn detach(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<()> {
-    node::place(transaction, item.id, DETACHED_PARENT, &item.name, &item.id.to_string())
+    placing::place(transaction, item.id, DETACHED_PARENT, &item.name, &item.id.to_string())
 }
 
 /// Deletes all detached items of a content database, including those of other processes that were interrupted.

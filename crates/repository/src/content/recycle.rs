@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, node, scope, tree};
+use database::content::{collection, node, placing, scope, tree};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, RecycleStage, Result, Right, Timestamp, unsigned};
 
@@ -33,7 +33,7 @@ pub struct RecycledItem {
     pub node_id: Id,
     /// Its kind.
     pub kind: NodeKind,
-    /// Name of the deleted item.
+    /// Name of the deleted item, or the title of a deleted row.
     pub name: String,
     /// Former location.
     pub path: String,
@@ -108,11 +108,7 @@ impl Session {
             .with_code(Code::ParentMissing),
             _ => error,
         })?;
-        let right = match row.kind {
-            NodeKind::Site => Right::ManageSite,
-            NodeKind::Library => Right::ManageLibraries,
-            NodeKind::Folder | NodeKind::Document => Right::Add,
-        };
+        let right = row.kind.managed_by(Right::Add);
         let parent = parent.to(right)?;
         let guard = self.guard([&parent])?;
         let to = parent.node().id;
@@ -122,9 +118,9 @@ impl Session {
             guard.require_unlocked(transaction, checked, &parent)?;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, row.node_id)?;
-            let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
             let item = node::lock(transaction, row.node_id)?.ok_or_else(no_entry)?;
-            node::place(transaction, item.id, to, name.as_str(), &name.folded())?;
+            let name = free_name(transaction, to, &Name::new(item.name.clone())?)?;
+            placing::place(transaction, item.id, to, name.as_str(), &name.folded())?;
             if scope::of_node(transaction, item.id)?.is_none() && item.scope_id != parent.scope_id {
                 tree::set_scope(transaction, item.id, item.scope_id, parent.scope_id)?;
             }

@@ -1,4 +1,4 @@
-//! Site collections, sites and libraries.
+//! Site collections, sites, libraries and lists.
 
 use std::time::Duration;
 
@@ -10,12 +10,13 @@ use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, event, library};
 use model::{
-    Accent, Code, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
-    VersionNumber, unsigned,
+    Accent, Code, ColumnKind, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath,
+    Timestamp, VersionNumber, unsigned,
 };
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
+use crate::lists::{ColumnChange, add_title_column};
 use crate::session::errors::{name_conflict, name_taken_hidden};
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
@@ -44,6 +45,19 @@ const RESERVED: [&str; 16] = [
 /// Time after its creation within which a site collection must be entered in the farm's registry. Later the entry is
 /// refused.
 const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
+
+/// Number of versions of each row that a new list keeps.
+const ROW_VERSIONS: u32 = 100;
+
+/// What a new item in a site will hold.
+enum Contents {
+    /// Sites, libraries and lists.
+    Sites,
+    /// Documents.
+    Documents(LibrarySettings),
+    /// Rows with this column for their titles.
+    Rows(LibrarySettings, ColumnChange),
+}
 
 /// A site collection as administrators and visitors see it.
 #[derive(Clone, Debug)]
@@ -354,13 +368,22 @@ impl Session {
     /// Creates a site below a site.
     #[boxed]
     pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
-        self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await
+        self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, Contents::Sites).await
     }
 
     /// Creates a library in a site.
     #[boxed]
     pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
-        self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await
+        self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Contents::Documents(settings)).await
+    }
+
+    /// Creates a list in a site, with one column for the titles of its rows.
+    #[boxed]
+    pub async fn create_list(&self, site: &Target, name: &Name, title: &Name) -> Result<Item> {
+        let settings = LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() };
+        let title = ColumnChange { name: title.clone(), kind: ColumnKind::Text, required: true, content_type_id: None };
+        let contents = Contents::Rows(settings, title);
+        self.create_in_site(site, name, NodeKind::List, Right::ManageLibraries, contents).await
     }
 
     async fn create_in_site(
@@ -369,7 +392,7 @@ impl Session {
         name: &Name,
         kind: NodeKind,
         right: Right,
-        settings: Option<LibrarySettings>,
+        contents: Contents,
     ) -> Result<Item> {
         let located = self.locate(parent).await?.to(right)?;
         let guard = self.guard([&located])?;
@@ -390,8 +413,11 @@ impl Session {
             checked.child(transaction, site, &name)?.require_free(&name)?;
             let row = NodeRow::new(guard.next_id(), &parent, kind, &name, guard.caller(), Timestamp::now());
             node::insert(transaction, &row)?;
-            if let Some(settings) = &settings {
+            if let Contents::Documents(settings) | Contents::Rows(settings, _) = &contents {
                 library::put(transaction, row.id, settings)?;
+            }
+            if let Contents::Rows(_, title) = &contents {
+                add_title_column(transaction, guard.next_id(), row.id, title)?;
             }
             guard.record(
                 transaction,
@@ -446,6 +472,7 @@ fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> No
         holder_id: None,
         held_at: None,
         working_id: None,
+        title: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::{column, node, tree, version};
+use database::content::{column, node, record, tree, version};
 use model::{Code, Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
@@ -177,7 +177,7 @@ fn require_columns(transaction: &mut database::Transaction<'_>, row: &node::Node
     if required.peek().is_none() {
         return Ok(());
     }
-    let values = column::values(transaction, row.id)?;
+    let values = record::values(transaction, row.id)?;
     match required.find(|column| !values.iter().any(|(id, _)| *id == column.id)) {
         None => Ok(()),
         Some(column) => Err(Error::conflict(format!("fill in the column \"{}\" before checking in", column.name))

@@ -8,7 +8,7 @@ use blobs::BlobStore;
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::version::{self, VersionRow};
-use database::content::{collection, column, tree};
+use database::content::{collection, tree};
 use database::{Database, Transaction};
 use model::{
     Code, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
@@ -17,6 +17,7 @@ use model::{
 use crate::Session;
 use crate::documents::{PendingBlob, charge, library_of, needs_confirmation, next_number, release_versions, trim};
 use crate::items::tree::{free_name, held_parent};
+use crate::lists::store_known;
 use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::storage::database_store::DatabaseStore;
@@ -184,7 +185,7 @@ impl RestoredDocument {
         row.content_type_id = self.content_type;
         node::insert(transaction, &row)?;
         bytes -= trim(transaction, &row, settings)?;
-        self.put_values(transaction, row.id)?;
+        self.put_values(transaction, &row)?;
         if let Some(grants) = &self.grants {
             let own = guard.next_id();
             scope::insert(transaction, own, parent.collection_id, row.id)?;
@@ -219,9 +220,7 @@ impl RestoredDocument {
             Some(id) => version::find(transaction, id)?,
             None => None,
         };
-        let values = column::values(transaction, row.id)?;
-        self.put_values(transaction, row.id)?;
-        if column::values(transaction, row.id)? != values {
+        if self.put_values(transaction, &row)? {
             self.record(transaction, row.id, "item.columns", &Name::new(row.name.as_str())?)?;
         }
         if before.as_ref().is_some_and(|before| before.digest == latest.content.0.digest()) {
@@ -284,8 +283,9 @@ impl RestoredDocument {
         Ok(stored)
     }
 
-    fn put_values(&self, transaction: &mut Transaction<'_>, node: Id) -> Result<()> {
-        self.values.iter().try_for_each(|(id, value)| column::put_value(transaction, node, *id, value))
+    /// Stores the values of the document, and returns whether it had others before.
+    fn put_values(&self, transaction: &mut Transaction<'_>, document: &NodeRow) -> Result<bool> {
+        store_known(transaction, &self.folder.inner.guard, document, &self.values)
     }
 
     fn record(&self, transaction: &mut Transaction<'_>, node: Id, action: &str, name: &Name) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use database::content::{column, property, tree, version};
+use database::content::{property, record, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use crate::documents::{charge, library_of};
@@ -139,13 +139,13 @@ impl<'a> Copier<'a> {
         }
         node::insert(transaction, &copy)?;
         if self.same_library {
-            column::copy_values(transaction, row.id, id)?;
+            record::copy(transaction, row.id, &copy, self.guard.next_id())?;
         }
         property::copy(transaction, row.id, id)?;
         if top.is_some() {
             self.top = Some(id);
         }
-        if row.kind != NodeKind::Document {
+        if row.kind.is_container() {
             self.containers.insert(row.id, copy);
         }
         Ok(())

@@ -53,12 +53,15 @@ pub struct Space {
 }
 
 impl Session {
-    /// An item with its properties and locks.
+    /// Returns an item with its properties and locks, for clients that work with files. Lists are not found.
     #[boxed]
     pub async fn details(&self, target: &Target, wanted: DetailOptions) -> Result<Details> {
         let (_, found) = self
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let located = known.unchecked();
+                if !located.node().kind.is_file_or_folder() {
+                    return Err(crate::session::errors::no_item());
+                }
                 let above = locks_above(reader, located, wanted, false)?;
                 let item = located.item(reader)?;
                 let mut found = complete(reader, located, vec![item], wanted, &above)?;
@@ -68,8 +71,8 @@ impl Session {
         Ok(found)
     }
 
-    /// Returns a page of the contents of a site, library or folder, by name, folders first, without items that the
-    /// caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long. `after` is the `next`
+    /// Returns a page of the contents of a site, library or folder, by name, folders first, without lists and without
+    /// items that the caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long. `after` is the `next`
     /// of the previous page.
     #[boxed]
     pub async fn details_below(
@@ -93,6 +96,7 @@ impl Session {
             if wanted.properties {
                 end_early(reader, &mut page)?;
             }
+            page.items.retain(|item| item.kind.is_file_or_folder());
             let items = complete(reader, located, page.items, wanted, &above)?;
             Ok(Slice::Done(Page { items, next: page.next }))
         };
@@ -146,7 +150,8 @@ fn end_early(reader: &mut Reader<'_>, page: &mut Page<Item, SortKey>) -> Result<
         page.items.truncate(keep);
         page.next = page.items.last().map(|item| match item.kind {
             NodeKind::Document => SortKey::Name(fold(&item.name)),
-            NodeKind::Site | NodeKind::Library | NodeKind::Folder => SortKey::Container(fold(&item.name)),
+            NodeKind::Row => SortKey::Row(item.id),
+            _ => SortKey::Container(fold(&item.name)),
         });
     }
     Ok(())
@@ -177,7 +182,7 @@ fn complete(
         for row in locks.remove(&item.id).unwrap_or_default() {
             let mut lock = Lock::of(row, located.principal.id, item.rights.has(Right::Override));
             lock.path = Some(item.path.clone());
-            lock.collection = item.kind != NodeKind::Document;
+            lock.collection = item.kind.is_container();
             covering.push(lock);
         }
         Details { properties: properties.remove(&item.id).unwrap_or_default(), locks: covering, item }

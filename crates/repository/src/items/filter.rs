@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use database::Reader;
-use database::content::column;
+
 use database::content::node::NodeRow;
+use database::content::record;
 use database::content::sorted::{MAX_PARTS, RowFilter};
 use model::{ColumnValue, Id, Result, Timestamp, fold};
 
@@ -89,7 +90,7 @@ impl Filter {
             return Ok(rows.iter().map(names).collect());
         }
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-        let values = column::values_of_many(reader, &ids, library)?;
+        let values = record::values_of_many(reader, &ids, library)?;
         let values: HashMap<(Id, Id), ColumnValue> =
             values.into_iter().map(|(item, column, value)| ((item, column), value)).collect();
         let passes = |row: &NodeRow| {

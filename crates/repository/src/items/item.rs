@@ -27,8 +27,10 @@ pub struct Item {
     pub id: Id,
     /// Its kind.
     pub kind: NodeKind,
-    /// Name.
+    /// Name. That of a row is its number.
     pub name: String,
+    /// Title of a row; `None` for other items, and for a caller who may not open the row.
+    pub title: Option<String>,
     /// Path in the farm.
     pub path: String,
     /// The site collection.
@@ -52,7 +54,7 @@ pub struct Item {
     pub media_type: String,
     /// Number of the visible version.
     pub version: VersionNumber,
-    /// The visible version; `None` if it is not a document.
+    /// The visible version of a document, or the revision of a row; `None` for other items.
     pub version_id: Option<Id>,
     /// True if the visible version is the holder's own working copy.
     pub working: bool,
@@ -72,6 +74,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Returns the title of a row, or the name of any other item.
+    pub fn shown_name(&self) -> &str {
+        self.title.as_deref().filter(|title| !title.is_empty()).unwrap_or(&self.name)
+    }
+
     /// Returns the strong entity tag of the visible content, without quotes. It changes only with the content.
     pub fn etag(&self) -> String {
         etag(self.version_id.unwrap_or(self.id))

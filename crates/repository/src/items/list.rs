@@ -1,12 +1,13 @@
 //! Viewing items and paging through their contents.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::{column, sorted};
-use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, fold};
+use database::content::{column, record, sorted};
+use model::{ColumnKind, ColumnRole, ColumnValue, Id, MAX_PAGE, NodeKind, Result, Right, fold};
 
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
@@ -16,7 +17,7 @@ use crate::session::caller::ReadDuration;
 use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
-use super::filter::Filter;
+use super::filter::{Filter, ValueTest};
 use super::slices::{PageInProgress, Slice};
 use super::walk::{End, Listing, Progress, Walked};
 
@@ -174,6 +175,7 @@ fn list_slice(
     end: &End,
 ) -> Result<Slice<PageInProgress, Listed>> {
     let place = located.item(reader)?;
+    let request = &titles_for_names(reader, located, request)?;
     let listing = Listing::new(located, request, &place.path, order.clone());
     let limit = fitting(request.limit, place.path.len());
     let mut page = match listing.page_slice(reader, before, request.after.as_ref(), limit, end)? {
@@ -183,6 +185,25 @@ fn list_slice(
     set_locked_by(reader, located, &mut page.items)?;
     let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
     Ok(Slice::Done(Listed { place, page, columns, values }))
+}
+
+/// Returns the request with its words for names turned into conditions on titles, if the place is a list.
+fn titles_for_names<'a>(
+    reader: &mut Reader<'_>,
+    located: &Located,
+    request: &'a ListRequest,
+) -> Result<Cow<'a, ListRequest>> {
+    if located.node().kind != NodeKind::List || request.filter.name.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
+    let mut request = request.clone();
+    let words = std::mem::take(&mut request.filter.name);
+    let columns = column::list(reader, located.node().library_id)?;
+    if let Some(title) = columns.iter().find(|column| column.role == Some(ColumnRole::Title)) {
+        let words = words.split_whitespace().map(|word| (title.id, ValueTest::Contains(word.to_owned())));
+        request.filter.values.extend(words);
+    }
+    Ok(Cow::Owned(request))
 }
 
 /// State of a search for the media types in use.
@@ -244,10 +265,11 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
     // A saved view may still name a column that was removed.
     let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok(Order::Plain) };
     Ok(match column.kind {
-        ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => Order::Texts(id),
-        ColumnKind::Number => Order::Numbers(id),
-        ColumnKind::Date | ColumnKind::YesNo => Order::Integers(id),
-        ColumnKind::Person => Order::Named(id, sorted::named(reader, located.node().id, id, MAX_GROUPS)?),
+        ColumnKind::Person => {
+            let people = sorted::named(reader, located.node().id, column.slot, MAX_GROUPS)?;
+            Order::Named(column.slot, people)
+        }
+        _ => Order::Field(column.slot),
     })
 }
 
@@ -268,7 +290,7 @@ fn columns_of(
     if columns.is_empty() || readable.is_empty() {
         return Ok((columns, HashMap::new()));
     }
-    let values = column::values_of_many(reader, &readable, library)?;
+    let values = record::values_of_many(reader, &readable, library)?;
     let shown = values.into_iter().filter(|(_, id, _)| columns.iter().any(|column| column.id == *id));
     let values = shown.map(|(item, column, value)| ((item, column), value)).collect();
     Ok((columns, values))

@@ -14,7 +14,7 @@ mod moving;
 mod order;
 pub(crate) mod page;
 pub(crate) mod page_cursor;
-mod remove;
+pub(crate) mod remove;
 mod renaming;
 mod save_sequence;
 mod slices;

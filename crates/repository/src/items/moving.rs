@@ -3,7 +3,7 @@
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use database::content::{collection, lock, scope, tree};
+use database::content::{collection, lock, placing, scope, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
 use crate::documents::library_of;
@@ -36,14 +36,14 @@ pub(super) fn put_below(
     if row.library_id != to.library_id || row.scope_id != scope_after {
         refuse_publishing(transaction, checked, row, to, scope_after)?;
     }
-    node::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
+    placing::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
     if !owned && row.scope_id != to.scope_id {
         tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
     }
     if row.library_id != to.library_id {
         tree::set_library(transaction, row.id, to.library_id)?;
     }
-    if owned || row.kind != NodeKind::Document {
+    if owned || row.kind.is_container() {
         collection::change_tree(transaction, row.collection_id)?;
     }
     Ok(())

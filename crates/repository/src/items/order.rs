@@ -1,13 +1,13 @@
 //! Listing requests, their order, and the position at which a page ends.
 
-use model::{Id, Timestamp};
+use model::{Id, SortValue, Timestamp};
 
 use crate::items::filter::Filter;
 
 /// Sort key of a listing. Folders, libraries and sites always come first, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// Folded name.
+    /// Folded name; in a list, the order in which rows were added.
     #[default]
     Name,
     /// Time of the last change.
@@ -18,7 +18,7 @@ pub enum Sort {
     Person,
     /// Media type, then folded name.
     Type,
-    /// Value in a column of the library. Documents without a value come last, by name.
+    /// Value in a column of the library or list. Items without a value come last.
     Column(Id),
 }
 
@@ -37,12 +37,12 @@ pub enum SortKey {
     Person(Id, String),
     /// Among the documents of this media type, after the document with this folded name.
     Type(String, String),
-    /// After the document with this folded text in the column and this identifier.
-    Text(String, Id),
-    /// After the document with this number in the column and this identifier.
-    Number(f64, Id),
-    /// After the document with this date or Boolean in the column and this identifier.
-    Integer(i64, Id),
+    /// After the row with this identifier.
+    Row(Id),
+    /// After the item with this position in the column and this identifier.
+    Field(SortValue, Id),
+    /// Among the rows whose field in the column is empty, after this identifier.
+    Empty(Id),
     /// Among the documents that name this person in the column, after this identifier.
     Named(Id, Id),
     /// Among the documents without a value in the column, after the document with this folded name.
@@ -75,12 +75,8 @@ pub(super) enum Order {
     People(Vec<Id>),
     /// By media type, in this order.
     Types(Vec<String>),
-    /// By text in a column.
-    Texts(Id),
-    /// By number in a column.
-    Numbers(Id),
-    /// By date or Boolean in a column.
-    Integers(Id),
-    /// By the person named in a column, in this order.
-    Named(Id, Vec<Id>),
+    /// By the position in the column with this slot.
+    Field(i64),
+    /// By the person named in the column with this slot, in this order.
+    Named(i64, Vec<Id>),
 }

@@ -2,10 +2,10 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::node::{self, NodeRow};
+use database::content::node::NodeRow;
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, scope, tree};
-use model::{Code, Error, Id, NodeKind, RecycleStage, Result, Right, Timestamp};
+use database::content::{collection, placing, scope, tree};
+use model::{Code, Error, Id, RecycleStage, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
@@ -48,11 +48,7 @@ impl Session {
     /// Deletes an item. All three methods above call it.
     async fn remove(&self, target: &Target, preconditions: Preconditions, by_file_manager: bool) -> Result<Option<Id>> {
         let known = self.locate(target).await?;
-        let right = match known.kind() {
-            NodeKind::Site => Right::ManageSite,
-            NodeKind::Library => Right::ManageLibraries,
-            NodeKind::Folder | NodeKind::Document => Right::Delete,
-        };
+        let right = known.kind().managed_by(Right::Delete);
         let located = known.to(right)?;
         let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
@@ -79,13 +75,13 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        let outcome = guard.exclusive_unless_document(kind).allow_reserved_space().write(write).await;
+        let outcome = guard.exclusive_unless_leaf(kind).allow_reserved_space().write(write).await;
         self.name_holder(&found, outcome).await
     }
 }
 
 /// Moves a row with everything below it into the caller's recycle bin and returns the identifier of the entry.
-pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow, path: &str) -> Result<Id> {
+pub(crate) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow, path: &str) -> Result<Id> {
     let (size, documents) = tree::totals(transaction, row.id)?;
     let entry = RecycledRow {
         id: guard.next_id(),
@@ -95,7 +91,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
         library_id: row.library_id,
         scope_id: row.scope_id,
         kind: row.kind,
-        name: row.name.clone(),
+        name: row.title.clone().filter(|title| !title.is_empty()).unwrap_or_else(|| row.name.clone()),
         path: path.to_owned(),
         stage: RecycleStage::Person,
         size,
@@ -104,8 +100,8 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
         deleted_by: guard.caller(),
     };
     recycle::insert(transaction, &entry)?;
-    node::place(transaction, row.id, entry.id, &row.name, &row.folded)?;
-    if row.kind != NodeKind::Document || scope::of_node(transaction, row.id)?.is_some() {
+    placing::place(transaction, row.id, entry.id, &row.name, &row.folded)?;
+    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
         collection::change_tree(transaction, row.collection_id)?;
     }
     Ok(entry.id)
@@ -114,7 +110,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
 /// Removes an item and its contents permanently.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
-    if row.kind != NodeKind::Document || scope::of_node(transaction, row.id)?.is_some() {
+    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
         collection::change_tree(transaction, row.collection_id)?;
     }
     tree::delete(transaction, row.id)?;

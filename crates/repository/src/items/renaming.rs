@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::{collection, node};
+use database::content::{collection, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::item::Item;
@@ -29,12 +29,12 @@ impl Session {
     #[boxed]
     pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
         let known = self.locate(target).await?;
-        let right = match known.kind() {
-            NodeKind::Site => Right::ManageSite,
-            NodeKind::Library => Right::ManageLibraries,
-            NodeKind::Folder | NodeKind::Document => Right::Edit,
-        };
+        let right = known.kind().managed_by(Right::Edit);
         let located = known.to(right)?;
+        if located.node().kind == NodeKind::Row {
+            return Err(Error::conflict("the number of a row cannot be changed: change its title instead")
+                .with_code(Code::WrongKind));
+        }
         let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(Error::conflict("the root site of a site collection has a title, not a name")
@@ -53,8 +53,8 @@ impl Session {
             refuse_litter(&row, &name)?;
             leave(transaction, guard, checked, &row)?;
             refuse_taken(transaction, checked, parent, &name, id)?;
-            node::place(transaction, id, parent, name.as_str(), &name.folded())?;
-            if row.kind != NodeKind::Document {
+            placing::place(transaction, id, parent, name.as_str(), &name.folded())?;
+            if row.kind.is_container() {
                 collection::change_tree(transaction, row.collection_id)?;
             } else {
                 node::touch(transaction, id, Timestamp::now(), guard.caller())?;
@@ -62,7 +62,7 @@ impl Session {
             guard.record(transaction, id, "item.rename", format!("{path} → {name}"))?;
             guard.item(transaction, id)
         };
-        guard.exclusive_unless_document(kind).write(write).await.map_err(name_conflict)
+        guard.exclusive_unless_leaf(kind).write(write).await.map_err(name_conflict)
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use database::content::{collection, displaced, lock, scope, tree};
+use database::content::{collection, displaced, lock, placing, scope, tree};
 use database::{Reader, Transaction};
 use model::{
     Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_application_file,
@@ -225,7 +225,7 @@ impl TransferPlan {
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
         // Names in a folder are unique, so the file moves out of the way for a moment.
-        node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
+        placing::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
         put_below(transaction, checked, aside, &place, &self.name)?;
         put_below(transaction, checked, row, &stood, &aside_name)?;
         displaced::remove(transaction, aside.id)?;

@@ -63,6 +63,7 @@ impl Located {
             id: node.id,
             kind: node.kind,
             name: node.name.clone(),
+            title: node.title.clone().filter(|_| opens),
             path,
             collection_id: node.collection_id,
             parent_id: node.parent_id,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder};
-use database::content::{column, listing};
-use model::{Code, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
+use database::content::{listing, record};
+use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, SortValue, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::page::Page;
@@ -65,7 +65,7 @@ impl<'a> Listing<'a> {
 
     /// Returns the start of a walk after `after`; `None` when there is nothing to walk through.
     pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
-        if self.located.node().kind == NodeKind::Document {
+        if self.located.node().kind.is_leaf() {
             return None;
         }
         let place = after.or_else(|| self.start())?;
@@ -116,10 +116,11 @@ impl<'a> Listing<'a> {
 
     fn rows(&self, reader: &mut Reader<'_>, place: &SortKey, limit: usize) -> Result<Vec<NodeRow>> {
         let parent = self.located.node().id;
-        let column = match self.order {
-            Order::Texts(id) | Order::Numbers(id) | Order::Integers(id) | Order::Named(id, _) => id,
-            Order::Plain | Order::People(_) | Order::Types(_) => Id::NONE,
+        let slot = match self.order {
+            Order::Field(slot) | Order::Named(slot, _) => slot,
+            Order::Plain | Order::People(_) | Order::Types(_) => 0,
         };
+        let mut down = self.down;
         let walk = match place {
             SortKey::Container(name) => {
                 return listing::containers(reader, parent, name, self.down && self.sort == Sort::Name, limit);
@@ -129,13 +130,16 @@ impl<'a> Listing<'a> {
             SortKey::Size(size, id) => SortOrder::Size(*size, *id),
             SortKey::Person(person, name) => SortOrder::Person(*person, name),
             SortKey::Type(kind, name) => SortOrder::Type(kind, name),
-            SortKey::Text(text, id) => SortOrder::Text(column, text, *id),
-            SortKey::Number(number, id) => SortOrder::Number(column, *number, *id),
-            SortKey::Integer(integer, id) => SortOrder::Integer(column, *integer, *id),
-            SortKey::Named(person, id) => SortOrder::Named(column, *person, *id),
-            SortKey::Absent(name) => SortOrder::Absent(column, name),
+            SortKey::Row(id) => SortOrder::Id(*id),
+            SortKey::Field(value, id) => SortOrder::Field(slot, value, *id),
+            SortKey::Empty(id) => {
+                down = false;
+                SortOrder::Field(slot, &SortValue::EMPTY, *id)
+            }
+            SortKey::Named(person, id) => SortOrder::Named(slot, *person, *id),
+            SortKey::Absent(name) => SortOrder::Absent(slot, name),
         };
-        sorted::documents(reader, parent, &walk, self.down, &self.sieve, limit)
+        sorted::documents(reader, parent, &walk, down, &self.sieve, limit)
     }
 
     /// Returns the position at which the first page begins; `None` when nothing can pass the filter.
@@ -144,7 +148,8 @@ impl<'a> Listing<'a> {
     }
 
     fn first_document(&self) -> Option<SortKey> {
-        if !self.located.node().kind.holds_documents() {
+        let kind = self.located.node().kind;
+        if !kind.holds_documents() && kind != NodeKind::List {
             return None;
         }
         let edge = if self.down { i64::MAX } else { i64::MIN };
@@ -152,17 +157,28 @@ impl<'a> Listing<'a> {
         match &self.order {
             Order::People(people) => self.nth(people, 0).map(|person| SortKey::Person(person, String::new())),
             Order::Types(types) => self.nth(types, 0).map(|kind| SortKey::Type(kind, String::new())),
-            Order::Texts(_) => Some(SortKey::Text(String::new(), id)),
-            Order::Numbers(_) => Some(SortKey::Number(if self.down { f64::MAX } else { f64::MIN }, id)),
-            Order::Integers(_) => Some(SortKey::Integer(edge, id)),
-            Order::Named(_, people) => Some(
-                self.nth(people, 0).map_or(SortKey::Absent(String::new()), |person| SortKey::Named(person, Id::NONE)),
-            ),
+            Order::Field(_) => {
+                let number = if self.down { f64::INFINITY } else { f64::NEG_INFINITY };
+                Some(SortKey::Field(SortValue::number(number), Id::NONE))
+            }
+            Order::Named(_, people) => match self.nth(people, 0) {
+                Some(person) => Some(SortKey::Named(person, Id::NONE)),
+                None => Some(self.empty()),
+            },
             Order::Plain => Some(match self.sort {
                 Sort::Modified => SortKey::Modified(Timestamp::from_micros(edge), id),
                 Sort::Size => SortKey::Size(edge, id),
+                Sort::Name | Sort::Person | Sort::Type | Sort::Column(_) if kind == NodeKind::List => SortKey::Row(id),
                 Sort::Name | Sort::Person | Sort::Type | Sort::Column(_) => SortKey::Name(String::new()),
             }),
+        }
+    }
+
+    /// Returns the position before the items whose field is empty.
+    fn empty(&self) -> SortKey {
+        match self.located.node().kind {
+            NodeKind::List => SortKey::Empty(Id::NONE),
+            _ => SortKey::Absent(String::new()),
         }
     }
 
@@ -180,7 +196,6 @@ impl<'a> Listing<'a> {
 
     /// Returns the position at which the walk continues when a stage is complete.
     fn behind(&self, place: &SortKey) -> Option<SortKey> {
-        let absent = || Some(SortKey::Absent(String::new()));
         match (place, &self.order) {
             (SortKey::Container(_), _) => self.first_document(),
             (SortKey::Person(person, _), Order::People(people)) => {
@@ -191,9 +206,10 @@ impl<'a> Listing<'a> {
             }
             (SortKey::Named(person, _), Order::Named(_, people)) => match self.following(people, person) {
                 Some(person) => Some(SortKey::Named(person, Id::NONE)),
-                None => absent(),
+                None => Some(self.empty()),
             },
-            (SortKey::Text(..) | SortKey::Number(..) | SortKey::Integer(..), _) => absent(),
+            // Upwards, the empty fields of rows are the last part of the same range.
+            (SortKey::Field(..), _) if self.down || self.located.node().kind != NodeKind::List => Some(self.empty()),
             _ => None,
         }
     }
@@ -209,23 +225,16 @@ impl<'a> Listing<'a> {
             SortKey::Type(kind, _) => SortKey::Type(kind.clone(), row.folded.clone()),
             SortKey::Named(person, _) => SortKey::Named(*person, row.id),
             SortKey::Absent(_) => SortKey::Absent(row.folded.clone()),
-            SortKey::Text(..) | SortKey::Number(..) | SortKey::Integer(..) => return self.value_key(reader, row),
-        })
-    }
-
-    fn value_key(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<SortKey> {
-        let (Order::Texts(wanted) | Order::Numbers(wanted) | Order::Integers(wanted)) = self.order else {
-            return Err(Error::invalid("the cursor belongs to another order").with_code(Code::InvalidCursor));
-        };
-        let values = column::values(reader, row.id)?;
-        let value = values.into_iter().find(|(column, _)| *column == wanted).map(|(_, value)| value);
-        let value = value.ok_or_else(|| Error::corrupt("a value by which a listing is sorted is missing"))?;
-        Ok(match value {
-            ColumnValue::Text(text) => SortKey::Text(column::compared(&fold(&text)), row.id),
-            ColumnValue::Number(number) => SortKey::Number(number, row.id),
-            ColumnValue::Date(time) => SortKey::Integer(time.micros(), row.id),
-            ColumnValue::Person(id) => SortKey::Integer(id.get(), row.id),
-            ColumnValue::YesNo(yes) => SortKey::Integer(i64::from(yes), row.id),
+            SortKey::Row(_) => SortKey::Row(row.id),
+            SortKey::Empty(_) => SortKey::Empty(row.id),
+            SortKey::Field(..) => {
+                let Order::Field(slot) = self.order else {
+                    return Err(Error::invalid("the cursor belongs to another order").with_code(Code::InvalidCursor));
+                };
+                let record = record::find(reader, row.id)?;
+                let value = record.and_then(|record| record.fields.sort_value(slot)).unwrap_or(SortValue::EMPTY);
+                SortKey::Field(value, row.id)
+            }
         })
     }
 }

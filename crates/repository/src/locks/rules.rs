@@ -6,7 +6,7 @@ use std::time::Duration;
 use database::content::lock::{self, LockRow};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::items::item::Item;
@@ -108,7 +108,7 @@ impl Session {
         }
         let row = located.node();
         let above: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
-        let (id, deep) = (row.id, row.kind != NodeKind::Document);
+        let (id, deep) = (row.id, row.kind.is_container());
         let read = move |reader: &mut Reader<'_>| {
             let now = Timestamp::now();
             let mut locks = lock::covering(reader, id, &above, now)?;
@@ -191,7 +191,7 @@ impl Guard {
         }
         let (now, above) = (Timestamp::now(), above(transaction, row)?);
         let mut locks = lock::covering(transaction, row.id, &above, now)?;
-        if reach == Reach::Tree && row.kind != NodeKind::Document {
+        if reach == Reach::Tree && row.kind.is_container() {
             locks.extend(lock::below(transaction, row.id, now)?);
         }
         match refuse_locked(&locks, &self.tokens, self.caller()) {

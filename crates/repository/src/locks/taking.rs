@@ -36,7 +36,7 @@ impl Lock {
         let Some(place) = place_of(located, &row) else { return Self::of(row, located.principal.id, false) };
         let ends = place.is_within_credential() && place.rights().has(Right::Override);
         let mut lock = Self::of(row, located.principal.id, ends);
-        lock.collection = place.node().kind != NodeKind::Document;
+        lock.collection = place.node().kind.is_container();
         lock.path = Some(place.path());
         lock
     }
@@ -146,7 +146,7 @@ impl Session {
                 owner_id: guard.caller(),
                 owner: wish.owner.clone(),
                 exclusive: wish.exclusive,
-                deep: wish.deep && row.kind != NodeKind::Document,
+                deep: wish.deep && row.kind.is_container(),
                 created_at: now,
                 expires_at: rules::end(now, seconds),
             };
@@ -264,7 +264,7 @@ fn refuse_conflicts(
 ) -> Result<()> {
     let above = above(transaction, row)?;
     let mut others = lock::covering(transaction, row.id, &above, now)?;
-    if wish.deep && row.kind != NodeKind::Document {
+    if wish.deep && row.kind.is_container() {
         others.extend(lock::below(transaction, row.id, now)?);
         refuse_held(transaction, checked, row, caller)?;
     }

@@ -234,7 +234,7 @@ async fn containers(session: &Session, reference: &Reference) -> Result<Named> {
     let is_kind = |kind: NodeKind| match reference.kind {
         ReferenceKind::Site => kind == NodeKind::Site,
         ReferenceKind::Library => kind == NodeKind::Library,
-        _ => kind != NodeKind::Document,
+        _ => kind.is_container(),
     };
     let mut is_incomplete = false;
     if let Ok(target) = Target::path(reference.name.trim_matches('/')) {

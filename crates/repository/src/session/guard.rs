@@ -152,9 +152,9 @@ impl Guard {
         Self { exclusive, ..self }
     }
 
-    /// Blocks other changes unless the item is a document, which has no descendants.
-    pub(crate) fn exclusive_unless_document(self, kind: NodeKind) -> Self {
-        self.exclusive_when(kind != NodeKind::Document)
+    /// Blocks other changes unless the item is a leaf, which has no descendants.
+    pub(crate) fn exclusive_unless_leaf(self, kind: NodeKind) -> Self {
+        self.exclusive_when(kind.is_container())
     }
 
     /// Allows the change even on a full disk, because it frees space or is needed to be able to free space.

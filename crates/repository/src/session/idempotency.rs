@@ -71,4 +71,18 @@ impl IdempotencyKey {
         let Some(key) = &self.0 else { return Ok(()) };
         key.store(transaction, &created.to_string())
     }
+
+    /// Returns the objects that an earlier request with this key created or changed, if there was one. Must run first
+    /// in the transaction that stores them.
+    pub(crate) fn find_many(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
+        let Some(key) = &self.0 else { return Ok(None) };
+        let ids = key.find(reader)?.map(|ids| ids.split_whitespace().map(str::parse).collect());
+        ids.transpose()
+    }
+
+    /// Stores the identifiers of several objects under the key.
+    pub(crate) fn store_many(&self, transaction: &mut Transaction<'_>, ids: &[Id]) -> Result<()> {
+        let Some(key) = &self.0 else { return Ok(()) };
+        key.store(transaction, &ids.iter().map(Id::to_string).collect::<Vec<_>>().join(" "))
+    }
 }

@@ -44,7 +44,7 @@ fn visible_version(access: &Access, caller: Id, node: &NodeRow) -> Option<Id> {
 /// Returns whether a caller with these rights may know of an item that is not in a recycle bin.
 pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
     access.may_know(node.id, node.scope_id)
-        && (node.kind != NodeKind::Document || visible_version(access, caller, node).is_some())
+        && (node.kind.is_container() || visible_version(access, caller, node).is_some())
 }
 
 impl Located {
@@ -173,7 +173,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
         let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
         located.chain.push(Arc::new(child));
     }
-    if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
+    if finder.keep && located.chain.iter().filter(|node| node.kind.is_container()).count() > kept {
         chains.keep(Some(&key), version, &located.chain);
     }
     if !located.may_know(located.node()) || !located.is_within_credential() {
@@ -201,7 +201,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
             return Err(Error::corrupt(format!("the item {id} is its own ancestor")));
         }
     };
-    let new_container = below.iter().any(|node| node.kind != NodeKind::Document);
+    let new_container = below.iter().any(|node| node.kind.is_container());
     below.reverse();
     located.chain.append(&mut below);
     if finder.keep && new_container {

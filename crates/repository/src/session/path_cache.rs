@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use database::content::node::NodeRow;
-use model::{Id, Name, NodeKind};
+use model::{Id, Name};
 
 /// Limit on cached chains. When it is reached, the whole cache is cleared.
 const MAX_CHAINS: usize = 20_000;
@@ -80,7 +80,7 @@ impl ChainCache {
 
     /// Caches the part of a chain that leads to a container, as read from a snapshot with this version.
     pub(crate) fn keep(&self, path: Option<&PathKey>, tree_version: i64, way: &[Arc<NodeRow>]) {
-        let containers = way.iter().take_while(|node| node.kind != NodeKind::Document).count();
+        let containers = way.iter().take_while(|node| node.kind.is_container()).count();
         let Some(last) = containers.checked_sub(1).map(|index| &way[index]) else { return };
         let shared: Arc<[Arc<NodeRow>]> = way[..containers].into();
         let mut kept = self.kept();

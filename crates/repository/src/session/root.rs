@@ -8,7 +8,7 @@ use std::ops::{Deref, Range};
 
 use database::content::event::{self, EventRow};
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, node, share_link};
+use database::content::{collection, placing, share_link};
 use database::{Reader, Transaction};
 use model::{Id, Result, Right};
 
@@ -131,7 +131,7 @@ impl ManagedRoot {
     /// Renames the root site, whose name is the title of the site collection.
     pub(crate) fn rename(&self, transaction: &mut Transaction<'_>, title: &str) -> Result<()> {
         let folded = self.id().to_string();
-        node::place(transaction, self.id(), Id::NONE, title, &folded)?;
+        placing::place(transaction, self.id(), Id::NONE, title, &folded)?;
         collection::change_tree(transaction, self.id())
     }
 }

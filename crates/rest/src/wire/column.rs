@@ -19,12 +19,14 @@ pub struct ColumnJson {
     pub id: String,
     /// Name.
     pub name: String,
-    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`.
     pub kind: &'static str,
     /// Options of a choice column.
     pub choices: Vec<String>,
-    /// Set when a document cannot be checked in without a value.
+    /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
+    /// What the program uses the values for: `title` for the column that gives the rows of a list their titles.
+    pub role: Option<&'static str>,
     /// The content type that the column belongs to; null if it applies to all documents.
     pub content_type: Option<String>,
 }
@@ -40,6 +42,7 @@ impl From<Column> for ColumnJson {
                 _ => Vec::new(),
             },
             required: column.required,
+            role: column.role.map(model::ColumnRole::as_str),
             content_type: column.content_type_id.map(|id| id.to_string()),
         }
     }
@@ -67,14 +70,14 @@ pub struct ColumnForm {
     /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`. An existing column keeps its kind.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`. An existing column keeps its kind.
     #[schema(value_type = super::rules::ColumnWord)]
     pub kind: String,
     /// Options of a choice column.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
     pub choices: Vec<String>,
-    /// Set when a document cannot be checked in without a value.
+    /// Set when a row cannot be saved, or a document checked in, without a value.
     #[serde(default)]
     pub required: bool,
     /// The content type that the column belongs to.
@@ -135,7 +138,9 @@ pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
     };
     let read = match (&column.kind, value) {
         (_, Value::Null) => return Ok(None),
-        (ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link, Value::String(text)) => ColumnValue::Text(text),
+        (ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link, Value::String(text)) => {
+            ColumnValue::Text(text)
+        }
         (ColumnKind::Number, Value::Number(number)) => ColumnValue::Number(number.as_f64().ok_or_else(misfit)?),
         (ColumnKind::Date, Value::String(text)) => ColumnValue::Date(time::parse_day(&text)?),
         (ColumnKind::Person, Value::String(text)) => ColumnValue::Person(text.parse::<Id>().map_err(|_| misfit())?),

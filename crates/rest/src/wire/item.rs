@@ -28,22 +28,24 @@ pub struct CheckOutJson {
     pub at: String,
 }
 
-/// A site, library, folder or document, as the caller sees it.
+/// An item as the caller sees it.
 #[derive(Serialize, ToSchema)]
 pub struct ItemJson {
     /// Identifier; stays the same when the item is renamed or moved.
     pub id: String,
-    /// `site`, `library`, `folder` or `document`.
+    /// `site`, `library`, `folder`, `document`, `list` or `row`.
     pub kind: &'static str,
-    /// Name.
+    /// Name. That of a row is its number.
     pub name: String,
+    /// Title of a row; null for other items, and for callers who may not open the row.
+    pub title: Option<String>,
     /// Path in the farm.
     pub path: String,
     /// The site collection.
     pub site_collection: String,
     /// The item that contains it; null for a root site.
     pub parent: Option<String>,
-    /// The library that contains it, or the item itself if it is a library; null for a site.
+    /// The library or list that contains it, or the item itself if it is one; null for a site.
     pub library: Option<String>,
     /// Creation time. This and the next three are null for callers who may not open the item.
     pub created_at: Option<String>,
@@ -59,7 +61,7 @@ pub struct ItemJson {
     pub media_type: Option<String>,
     /// Number of the version that the caller sees; null for other items.
     pub version: Option<String>,
-    /// Entity tag of the content, without quotes; null for other items.
+    /// Entity tag of a document's content or of a row, without quotes; null for other items.
     pub etag: Option<String>,
     /// True if the caller sees their own working copy.
     pub working_copy: bool,
@@ -128,11 +130,12 @@ pub async fn item(session: &Session, item: Item) -> Result<ItemJson> {
 fn json(item: Item, names: &Names) -> ItemJson {
     let document = item.kind == NodeKind::Document;
     let opens = item.rights.has(Right::View);
-    let etag = document.then(|| item.etag());
+    let etag = item.kind.is_leaf().then(|| item.etag());
     ItemJson {
         id: item.id.to_string(),
         kind: item.kind.as_str(),
         name: item.name,
+        title: item.title,
         path: item.path,
         site_collection: item.collection_id.to_string(),
         parent: optional(item.parent_id),

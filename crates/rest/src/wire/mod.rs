@@ -19,6 +19,7 @@ pub mod lock;
 pub mod people;
 pub mod permission;
 pub mod policy;
+pub mod row;
 pub mod rules;
 pub mod saved_search;
 pub mod store;

@@ -234,6 +234,10 @@ rules! {
     Identifier => text().pattern(Some(concat!("^", id!(), "$")));
     /// `name`, `modified`, `size`, `person`, `type`, or the identifier of a column.
     SortKeyText => text().pattern(Some(concat!("^(?:name|modified|size|person|type|", id!(), ")$")));
+    /// `added`, `modified`, `person`, or the identifier of a column.
+    RowSortText => text().pattern(Some(concat!("^(?:added|modified|person|", id!(), ")$")));
+    /// The entity tag of a row, without quotes.
+    RowTag => text().pattern(Some("^[0-9a-f]{1,15}$"));
     /// The order of a list.
     Order => one_of(["ascending", "descending"]);
     /// A recycle bin: the caller's own, or that of the site collection.
@@ -253,7 +257,7 @@ rules! {
     /// A permitted use of a token.
     ScopeWord => one_of(TokenScope::ALL.map(TokenScope::as_str));
     /// The kind of value in a column.
-    ColumnWord => one_of(["text", "number", "date", "choice", "person", "yes-no", "link"]);
+    ColumnWord => one_of(["text", "note", "number", "date", "choice", "person", "yes-no", "link"]);
     /// Start of the age of a BLOB.
     BasisWord => one_of(["age", "access"]);
     /// Kind of the provider of a BLOB store.

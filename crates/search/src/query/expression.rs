@@ -144,7 +144,7 @@ impl ColumnCondition {
             return Some(ValueCondition::Between(0..u64::MAX));
         }
         match kind {
-            ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => {
+            ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => {
                 self.words.as_deref().cloned().map(ValueCondition::Words)
             }
             ColumnKind::Number => self.numbers.clone().map(ValueCondition::Between),

@@ -30,7 +30,7 @@ impl KnownColumns {
         });
         let kinds = &mut self.0[at].1;
         match kind {
-            ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => kinds.texts = true,
+            ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => kinds.texts = true,
             ColumnKind::Number => kinds.numbers = true,
             ColumnKind::Date => kinds.dates = true,
             ColumnKind::Person => kinds.people = true,

@@ -180,15 +180,6 @@ fn in_lines(found: &FoundItem) -> String {
     format!("{}  {}\n{passage}", time(found.item.modified_at), found.item.path)
 }
 
-const fn kind_word(kind: NodeKind) -> &'static str {
-    match kind {
-        NodeKind::Site => "site",
-        NodeKind::Library => "library",
-        NodeKind::Folder => "folder",
-        NodeKind::Document => "document",
-    }
-}
-
 fn in_one_line(passage: &Passage) -> String {
     let pieces: String = passage.pieces.iter().map(|piece| piece.text.as_str()).collect();
     let (before, after) = (if passage.more.0 { "... " } else { "" }, if passage.more.1 { " ..." } else { "" });
@@ -208,7 +199,7 @@ fn to_json(found: &Found, gaps: &[String]) -> Value {
     let item = |found: &FoundItem| {
         json!({
             "id": found.item.id.to_string(),
-            "kind": kind_word(found.item.kind),
+            "kind": found.item.kind.as_str(),
             "path": found.item.path,
             "size": found.item.size,
             "modified_at": time(found.item.modified_at),

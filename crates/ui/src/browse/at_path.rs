@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect};
 use model::{Error, NodeKind, Right};
 use repository::{Item, Sort, Target};
 
-use super::listing::{self, Row, row};
+use super::listing::{self, Row};
 use super::view::View;
 use crate::document::overview;
 use crate::frame::address;
@@ -15,6 +15,7 @@ use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
+use crate::lists::row;
 use crate::wording::names::names;
 
 #[derive(Template)]
@@ -25,6 +26,7 @@ struct SitePage<'a> {
     place: &'a Item,
     crumbs: Vec<Crumb>,
     libraries: Vec<Row<'a>>,
+    lists: Vec<Row<'a>>,
     sites: Vec<Row<'a>>,
     may_add_library: bool,
     may_add_site: bool,
@@ -49,7 +51,8 @@ async fn show(mut visit: Visit, target: &Target, view: View) -> PageResult {
     navigation::set_search_place(&mut visit.page, &way);
     match item.kind {
         NodeKind::Site => site(&visit, &way, item).await,
-        NodeKind::Library | NodeKind::Folder => listing::show(&visit, &way, item, view).await,
+        NodeKind::Library | NodeKind::Folder | NodeKind::List => listing::show(&visit, &way, item, view).await,
+        NodeKind::Row => row::show(&visit, &way, item).await,
         NodeKind::Document => overview::show(&visit, &way, item).await,
     }
 }
@@ -58,14 +61,16 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
     let here = address::browse(&item.path);
-    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &here, &names)).collect();
-    let (sites, libraries) = rows.into_iter().partition(|row| row.kind == NodeKind::Site);
+    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| listing::row(item, &here, &names)).collect();
+    let (sites, contents): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.kind == NodeKind::Site);
+    let (lists, libraries) = contents.into_iter().partition(|row| row.kind == NodeKind::List);
     Ok(html(&SitePage {
         page: &visit.page,
         title: item.name.clone(),
         place: item,
         crumbs: navigation::crumbs(way),
         libraries,
+        lists,
         sites,
         may_add_library: item.rights.has(Right::ManageLibraries),
         may_add_site: item.rights.has(Right::ManageSite),

@@ -80,6 +80,8 @@ fn icon_of(item: &RecycledItem) -> Icon {
     match item.kind {
         NodeKind::Site => toned("site", "tone-accent"),
         NodeKind::Library => toned("library", "tone-accent"),
+        NodeKind::List => toned("list", "tone-accent"),
+        NodeKind::Row => toned("row", "tone-accent"),
         NodeKind::Folder => toned("folder", "tone-yellow"),
         NodeKind::Document => file_icon(item.name.rsplit_once('.').map_or("", |(_, end)| end).to_lowercase().as_str()),
     }

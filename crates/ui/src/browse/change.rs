@@ -18,11 +18,7 @@ use super::bin::restore_all;
 
 /// Returns the right required to rename or delete an item: a managing right for sites and libraries, otherwise `usual`.
 fn right_over(item: &Item, usual: Right) -> Right {
-    match item.kind {
-        NodeKind::Site => Right::ManageSite,
-        NodeKind::Library => Right::ManageLibraries,
-        NodeKind::Folder | NodeKind::Document => usual,
-    }
+    item.kind.managed_by(usual)
 }
 
 fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> Form<'a> {

@@ -128,7 +128,7 @@ async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
         what: events::words(&visit.page, &happening.action),
         who: events::who(&visit.page, &names, happening.actor),
         at: happening.at,
-        name: happening.item.name,
+        name: happening.item.shown_name().to_owned(),
     };
     Ok(happenings.into_iter().map(tell).collect())
 }

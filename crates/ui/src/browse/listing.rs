@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
-use model::{ColumnKind, Id, NodeKind, Right, Timestamp};
+use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, Timestamp};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
 
 use super::view::{self, Key, View, Wide};
@@ -124,6 +124,7 @@ struct Listing<'a> {
     short: bool,
     here: String,
     query: String,
+    is_list: bool,
     may_add: bool,
     may_delete: bool,
     /// User who has the folder or one of its parents open for editing, and whether the caller may end that
@@ -174,7 +175,17 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
         None => None,
     };
-    let shown = view.shown(&found.columns);
+    let title = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
+    let is_list = item.kind == NodeKind::List;
+    let mut shown = view.shown(&found.columns);
+    if is_list {
+        // Titles stand in place of names, and a row has neither size nor type.
+        shown.retain(|wide| match wide.key {
+            Key::Own(id) => title.is_none_or(|title| title.id != id),
+            Key::Type | Key::Size | Key::Version => false,
+            Key::Modified | Key::By | Key::Created => true,
+        });
+    }
     let here = address::browse(&item.path);
     let rows = rows(visit, &view, &here, &found, &shown, &people);
     let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
@@ -184,7 +195,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         crumbs: navigation::crumbs(way),
         short: found.page.next.is_some() && rows.len() < PAGE,
         rows,
-        name_head: name_head(&visit.page, &here, &view),
+        name_head: name_head(&visit.page, &here, &view, title),
+        is_list,
         heads,
         sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
@@ -271,10 +283,11 @@ fn part<'a>(
 
 /// Returns the title of an item's group.
 fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMap<Id, PrincipalName>) -> String {
-    if item.kind != NodeKind::Document {
+    if item.kind.is_container() {
         return page.s("view.folders").to_owned();
     }
     match sort {
+        Sort::Name if item.kind == NodeKind::Row => String::new(),
         Sort::Name => {
             let first = item.name.chars().next().filter(|first| first.is_alphabetic());
             first.map_or("#".to_owned(), |first| first.to_uppercase().collect())
@@ -301,11 +314,13 @@ fn order_of(view: &View, sort: Sort) -> Option<&'static str> {
     (view.sort == sort).then_some(if view.descending { "descending" } else { "ascending" })
 }
 
-fn name_head(page: &Page, here: &str, view: &View) -> Head {
-    let order = order_of(view, Sort::Name);
+/// Returns the header of the names, or of the titles of a list's rows.
+fn name_head(page: &Page, here: &str, view: &View, title: Option<&Column>) -> Head {
+    let sort = title.map_or(Sort::Name, |title| Sort::Column(title.id));
+    let order = order_of(view, sort);
     Head {
-        label: page.s("column.name").to_owned(),
-        href: format!("{here}?{}", view.sorted_by(Sort::Name, order == Some("ascending"))),
+        label: title.map_or_else(|| page.s("column.name").to_owned(), |title| title.name.clone()),
+        href: format!("{here}?{}", view.sorted_by(sort, order == Some("ascending"))),
         order,
         end: false,
         word: "name".to_owned(),
@@ -427,7 +442,7 @@ pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>
         heading: String::new(),
         kind: item.kind,
         icon: icon_of(item),
-        name: &item.name,
+        name: item.shown_name(),
         href: address::below(here, &item.name),
         held_by: item.check_out.map(|held| known_as(names, held.by)),
         open_by: item.locked_by.map(|holder| known_as(names, holder)),

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect};
-use model::{Error, Id, NodeKind, Result, Right};
+use model::{Error, Id, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
@@ -61,8 +61,10 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
     let link = |at: Id| format!("/place?action={}&ids={}&at={at}", if moves { "move" } else { "copy" }, join(&ids));
     let steps =
-        listed.items.iter().filter(|child| child.kind != NodeKind::Document && !ids.contains(&child.id)).map(|child| {
-            Step { href: link(child.id), name: child.name.clone(), icon: crate::wording::names::icon_of(child) }
+        listed.items.iter().filter(|child| child.kind.is_container() && !ids.contains(&child.id)).map(|child| Step {
+            href: link(child.id),
+            name: child.name.clone(),
+            icon: crate::wording::names::icon_of(child),
         });
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.name.clone() }).collect();
     let what = if ids.len() == 1 {

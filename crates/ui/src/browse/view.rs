@@ -293,7 +293,7 @@ fn next_day(day: Timestamp) -> Timestamp {
 fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
     let (low, high) = text.split_once("..").map_or((text, text), |(low, high)| (low.trim(), high.trim()));
     match column.kind {
-        ColumnKind::Text | ColumnKind::Link => Some(ValueTest::Contains(text.to_owned())),
+        ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Some(ValueTest::Contains(text.to_owned())),
         ColumnKind::Choice(_) => Some(ValueTest::Is(ColumnValue::Text(text.to_owned()))),
         ColumnKind::YesNo => Some(ValueTest::Is(ColumnValue::YesNo(text == "yes"))),
         ColumnKind::Number => {
@@ -365,7 +365,14 @@ mod tests {
     fn ranges_are_read() {
         let page = Page::of(&HeaderMap::new(), "/".into());
         assert_eq!(page.language, Language::ENGLISH);
-        let column = |kind| Column { id: Id::new(1), name: "c".into(), kind, required: false, content_type_id: None };
+        let column = |kind| Column {
+            id: Id::new(1),
+            name: "c".into(),
+            kind,
+            required: false,
+            content_type_id: None,
+            role: None,
+        };
         let number = column(ColumnKind::Number);
         assert_eq!(value_test(&page, &number, "1..2.5"), Some(ValueTest::Between(1.0, 2.5)));
         assert_eq!(value_test(&page, &number, "7"), Some(ValueTest::Between(7.0, 7.0)));

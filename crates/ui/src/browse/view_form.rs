@@ -111,7 +111,7 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
         ColumnKind::Person => Field::of("", label, Input::Suggest(suggestions.to_vec())),
         ColumnKind::Number => Field::of("", label, Input::Line("text")).hint(page.s("filter.numbers")),
         ColumnKind::Date => Field::of("", label, Input::Line("text")).hint(page.s("filter.dates")),
-        ColumnKind::Text | ColumnKind::Link => Field::of("", label, Input::Line("text")),
+        ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Field::of("", label, Input::Line("text")),
     };
     field.name = format!("f-{}", column.id).into();
     field.value = value;

@@ -47,6 +47,7 @@ struct Details<'a> {
     modified_by: String,
     document: bool,
     site: bool,
+    row: bool,
     /// True if the caller may open the item. An item that is only on the path to a viewable one shows nothing but its
     /// name.
     opens: bool,
@@ -70,10 +71,10 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(asked): Query<
     // Without passages, it is not known whether the site records reads.
     let is_unrecorded = passages.as_ref().is_some_and(|passages| !passages.is_withheld);
     let shows_content = document && (asked.hover.is_empty() || is_unrecorded);
-    let inside = document || item.kind == NodeKind::Folder;
+    let inside = item.kind.has_values();
     Ok(html(&Details {
         page: &visit.page,
-        title: item.name.clone(),
+        title: item.shown_name().to_owned(),
         icon: names::icon_of(item),
         crumbs: navigation::crumbs(&way),
         open: address::browse(&item.path),
@@ -81,6 +82,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(asked): Query<
         modified_by: names::name_of(&names, item.modified_by),
         document,
         site: item.kind == NodeKind::Site,
+        row: item.kind == NodeKind::Row,
         opens: item.rights.has(Right::View),
         preview: if shows_content { preview::of(&visit.session, item).await } else { Preview::Nothing },
         pages: Some(item).filter(|_| shows_content).and_then(|item| preview::pages(&visit, item)),

@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Right};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, NodeKind, Result, Right};
 use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
 use serde_json::json;
 
@@ -60,6 +60,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         let text = typed.map_or(present, |typed| typed.text(&name));
         let mut field = field(page, &visit.session, column, text).await?;
         field.name = name.into();
+        field.required = column.required && subject.item.kind == NodeKind::Row;
         fields.extend([field, was]);
     }
     if !subject.types.is_empty() {
@@ -107,7 +108,7 @@ async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> 
 pub async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
     let label = column.name.as_str();
     let mut field = match &column.kind {
-        ColumnKind::Text => Field::of("", label, Input::Lines),
+        ColumnKind::Text | ColumnKind::Note => Field::of("", label, Input::Lines),
         ColumnKind::Number => Field::of("", label, Input::Line("text")),
         ColumnKind::Date => Field::of("", label, Input::Line("date")),
         ColumnKind::Link => Field::of("", label, Input::Line("url")),
@@ -205,7 +206,13 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
         "" => Some(None),
         id => Some(Some(id.parse()?)),
     };
-    visit.session.set_values(&Target::Id(subject.item.id), ValuesChange { values, expected, content_type }).await
+    visit
+        .session
+        .set_values(
+            &Target::Id(subject.item.id),
+            ValuesChange { values, expected, content_type, ..ValuesChange::default() },
+        )
+        .await
 }
 
 /// Refuses when another user has changed the value since the form was opened, unless to the same value as typed. The
@@ -237,7 +244,7 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
         Error::invalid(message).with_code(Code::Misfit)
     };
     let value = match column.kind {
-        ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
+        ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
         ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
         ColumnKind::Person => match people::find(&visit.session, &text).await {

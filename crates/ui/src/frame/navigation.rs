@@ -90,7 +90,7 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
 /// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter.
 pub fn set_search_place(page: &mut Page, way: &[Item]) {
-    let place = way.iter().rev().find(|item| item.kind != NodeKind::Document).filter(|item| !item.path.is_empty());
+    let place = way.iter().rev().find(|item| item.kind.is_container()).filter(|item| !item.path.is_empty());
     page.search_place = place.and_then(|item| {
         let value = SearchQuery::quoted(&item.path);
         let is_whole = value.trim_matches('"') == item.path;
@@ -102,7 +102,11 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
     let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_LISTED).await?;
     let link = |item: &Item| NavLink {
         href: address::browse(&item.path),
-        icon: icon(if item.kind == NodeKind::Site { "site" } else { "library" }),
+        icon: icon(match item.kind {
+            NodeKind::Site => "site",
+            NodeKind::List => "list",
+            _ => "library",
+        }),
         label: item.name.clone(),
         current: item.id == here,
     };

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
-use model::{ColumnKind, Error, Id, LibrarySettings, Name, Result, Right, Versioning};
+use model::{ColumnKind, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
 use repository::{Column, ColumnChange, ContentType, Item, Target};
 
 use crate::farm::storage::{self, Described};
@@ -26,8 +26,10 @@ struct LibraryPage<'a> {
     settings: LibrarySettings,
     columns: Vec<ColumnRow>,
     types: Vec<ContentType>,
-    policy: Described,
+    /// Storage of the documents; `None` for a list.
+    policy: Option<Described>,
     administers: bool,
+    is_list: bool,
 }
 
 struct ColumnRow {
@@ -46,17 +48,24 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = way.last().ok_or_else(|| Error::not_found("there is no such library"))?;
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
-    let versioning = versionings(&visit.page, settings.versioning);
+    let mut versioning = versionings(&visit.page, settings.versioning);
+    if item.kind == NodeKind::List {
+        versioning.retain(|choice| choice.value != Versioning::MajorMinor.as_str());
+    }
     item::require(item, Right::ManageLibraries)?;
     let name_of = |id: Id| types.iter().find(|kind| kind.id == id).map(|kind| kind.name.clone());
     let columns = columns
         .into_iter()
         .map(|column| ColumnRow { of: column.content_type_id.and_then(name_of).unwrap_or_default(), column });
     let columns = columns.collect();
-    let policy = storage::describe(&visit.page, &visit.session.library_storage(&target).await?);
+    let is_list = item.kind == NodeKind::List;
+    let policy = match is_list {
+        true => None,
+        false => Some(storage::describe(&visit.page, &visit.session.library_storage(&target).await?)),
+    };
     let administers = visit.session.principal().farm_administrator;
     let page = &visit.page;
-    Ok(html(&LibraryPage { page, item, crumbs, versioning, settings, columns, types, policy, administers }))
+    Ok(html(&LibraryPage { page, item, crumbs, versioning, settings, columns, types, policy, administers, is_list }))
 }
 
 /// Changes the settings.
@@ -88,7 +97,7 @@ fn column_form<'a>(
     types: &[ContentType],
     name: &str,
 ) -> Form<'a> {
-    let kinds = ["text", "number", "date", "choice", "person", "yes-no", "link"];
+    let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link"];
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
     if column.is_none() {
         let choices = kinds.map(|kind| Choice::new(kind, page.language.text(&format!("kind.{kind}")), kind == "text"));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use askama::Template;
-use model::{ColumnKind, ColumnValue, Id, NodeKind, Right};
+use model::{ColumnKind, ColumnValue, Id, Right};
 use repository::{Column, Item, PrincipalName};
 
 use super::names;
@@ -53,7 +53,7 @@ pub fn cell<'a>(
         href: if column.kind == ColumnKind::Link { text.clone() } else { String::new() },
         text: if column.kind == ColumnKind::Link { short(&text) } else { text },
         number: column.kind == ColumnKind::Number,
-        editable: free && item.rights.has(Right::Edit) && matches!(item.kind, NodeKind::Document | NodeKind::Folder),
+        editable: free && item.rights.has(Right::Edit) && item.kind.has_values(),
         applies: applies(item, column),
     }
 }

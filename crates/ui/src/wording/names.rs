@@ -32,6 +32,8 @@ pub fn icon_of(item: &Item) -> Icon {
     match item.kind {
         NodeKind::Site => toned("site", "tone-accent"),
         NodeKind::Library => toned("library", "tone-accent"),
+        NodeKind::List => toned("list", "tone-accent"),
+        NodeKind::Row => toned("row", "tone-accent"),
         NodeKind::Folder => toned("folder", "tone-yellow"),
         NodeKind::Document => {
             let end = item.name.rsplit_once('.').map_or("", |(_, end)| end);

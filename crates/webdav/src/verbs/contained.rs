@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use model::{Id, NodeKind, Result};
+use model::{Id, Result};
 use repository::{Containing, Item, Session};
 
 use crate::wire::query::Query;
@@ -43,7 +43,7 @@ impl Contained {
 
     /// Returns whether an item contains a text; `None` if that is not known.
     pub fn has(&self, text: &str, item: &Item) -> Option<bool> {
-        if item.kind != NodeKind::Document {
+        if item.kind.is_container() {
             return Some(false);
         }
         let documents = self.0.get(text)?;

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
+use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodePath, Result};
 use repository::{DetailOptions, Details, Session, SortKey, Space, Target};
 
 use crate::error::{DavResult, xml_response};
@@ -39,7 +39,7 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> DavResult {
         }
         Err(error) => return Err(error.into()),
     };
-    let holds = top.item.kind != NodeKind::Document;
+    let holds = top.item.kind.is_container();
     if depth == Depth::Infinity && holds && !trees {
         return Err(Error::forbidden("a whole tree cannot be listed at once: list it folder by folder, with Depth 1")
             .with_code(Code::PropfindInfinite)
@@ -203,7 +203,7 @@ impl Listing {
         match self.session.details_below(&self.target, self.wanted, after, most).await {
             Ok(page) => {
                 if let Some(below) = &mut self.below {
-                    let holders = page.items.iter().filter(|details| details.item.kind != NodeKind::Document);
+                    let holders = page.items.iter().filter(|details| details.item.kind.is_container());
                     below.extend(holders.map(|details| details.item.id));
                 }
                 self.waiting.extend(page.items);

@@ -83,6 +83,9 @@ impl Case {
         if speaks_of(&["library", "column", "type", "filed", "draft", "draft-path", "shared", "private"]) {
             case.make_library(farm, people, n, local).await;
         }
+        if speaks_of(&["list", "row", "line", "field"]) {
+            case.make_list(farm, people, n, local).await;
+        }
         if speaks_of(&["user", "token", "session", "group", "member", "role"]) {
             case.make_people(farm, n).await;
         }
@@ -174,6 +177,30 @@ impl Case {
             people.grant_on(Node::Filed, self.words["filed"].parse().unwrap()).await;
         }
         self.words.insert("library", library);
+    }
+
+    async fn make_list(&mut self, farm: &Farm, people: &People, n: usize, local: bool) {
+        let url = format!("/api/v1/items/{}/lists", self.words["sub"]);
+        let list = word(&farm.json("POST", &url, json!({"name": format!("List-{n}")})).await.expect(201).json(), "id");
+        let url = format!("/api/v1/items/{list}");
+        let body = json!({"name": "State", "kind": "text"});
+        let field = word(&farm.json("POST", &format!("{url}/columns"), body).await.expect(201).json(), "id");
+        let mut rows = Vec::new();
+        for title in ["apart", "line", canary::NAME] {
+            let body = json!({"values": {"Title": title, "State": "new"}});
+            rows.push(word(&farm.json("POST", &format!("{url}/rows"), body).await.expect(201).json(), "id"));
+        }
+        let hidden: Id = rows.pop().unwrap().parse().unwrap();
+        self.admin.break_inheritance(&hidden.into(), false).await.unwrap();
+        let line = rows.pop().unwrap();
+        let row = rows.pop().unwrap();
+        if local {
+            people.grant_on(Node::List, list.parse().unwrap()).await;
+            people.grant_on(Node::Row, row.parse().unwrap()).await;
+        }
+        for (word, id) in [("list", list), ("field", field), ("row", row), ("line", line)] {
+            self.words.insert(word, id);
+        }
     }
 
     async fn make_people(&mut self, farm: &Farm, n: usize) {

@@ -73,6 +73,12 @@ pub enum Node {
     Filed,
     /// A draft in `Library` that inherits its permissions.
     Draft,
+    /// A list in `Sub`, created for the case.
+    List,
+    /// A row of `List` with unique permissions.
+    Row,
+    /// A row of `List` that inherits its permissions.
+    Line,
 }
 
 impl Node {
@@ -90,6 +96,9 @@ impl Node {
             "library" => Self::Library,
             "filed" => Self::Filed,
             "draft" => Self::Draft,
+            "list" => Self::List,
+            "row" => Self::Row,
+            "line" => Self::Line,
             other => panic!("{other} is no place"),
         }
     }
@@ -100,7 +109,8 @@ impl Node {
             Self::Documents | Self::Sub => Some(Self::Root),
             Self::Folder | Self::Target | Self::Lair => Some(Self::Documents),
             Self::Leaf | Self::Plain => Some(Self::Folder),
-            Self::Library => Some(Self::Sub),
+            Self::Library | Self::List => Some(Self::Sub),
+            Self::Row | Self::Line => Some(Self::List),
             Self::Filed | Self::Draft => Some(Self::Library),
         }
     }

@@ -170,14 +170,15 @@ impl Maker<'_> {
         column.session = Some(self.session(account, 0).await);
         if let Some((node, rights, role)) = grant {
             column.grants.push((node, rights));
-            let twin = match node {
-                Node::Folder => Some(Node::Library),
-                Node::Leaf => Some(Node::Filed),
-                _ => None,
+            let twins = match node {
+                Node::Folder => vec![Node::Library, Node::List],
+                Node::Leaf => vec![Node::Filed, Node::Row],
+                _ => Vec::new(),
             };
-            if let Some(twin) = twin {
-                column.grants.push((twin, rights));
-                self.local.extend([(node, account, role), (twin, account, role)]);
+            if !twins.is_empty() {
+                column.grants.extend(twins.iter().map(|twin| (*twin, rights)));
+                let all = std::iter::once(node).chain(twins);
+                self.local.extend(all.map(|node| (node, account, role)));
             } else {
                 let at = if node == Node::Root { self.root } else { self.sub };
                 self.admin.grant(&at.into(), account, role).await.unwrap();

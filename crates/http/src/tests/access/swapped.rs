@@ -9,7 +9,7 @@ use super::table::{self, Row};
 use super::{Farm, Faults, REST, Reply, canary};
 
 /// Placeholder words for items.
-const ITEMS: [&str; 14] = [
+const ITEMS: [&str; 17] = [
     "document",
     "plain",
     "folder",
@@ -19,6 +19,9 @@ const ITEMS: [&str; 14] = [
     "library",
     "filed",
     "draft",
+    "list",
+    "row",
+    "line",
     "held",
     "locked",
     "lair",
@@ -26,7 +29,7 @@ const ITEMS: [&str; 14] = [
     "entry",
 ];
 /// Placeholder words for other objects with an identifier.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "user",
     "group",
     "role",
@@ -34,6 +37,7 @@ const OTHERS: [&str; 19] = [
     "token",
     "session",
     "column",
+    "field",
     "type",
     "principal",
     "shared",

@@ -2,6 +2,7 @@
 //! columns, authors and times. Everything is created through a [`Session`], which checks the caller's permissions.
 
 mod context;
+mod lists;
 mod options;
 mod places;
 mod source;

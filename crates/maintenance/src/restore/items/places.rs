@@ -7,7 +7,7 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
-use model::{Code, ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
 use repository::{ColumnChange, Item, Sort, Target, is_built_in_column};
 
 use super::context::Walk;
@@ -68,7 +68,7 @@ impl Walk<'_> {
         self.grants(path, row).await
     }
 
-    /// Creates the library at a path if it is missing. Returns the mapping of its columns.
+    /// Creates the library or list at a path if it is missing. Returns the mapping of its columns.
     #[boxed]
     pub async fn library(&mut self, path: &NodePath, row: &NodeRow) -> Result<Columns> {
         let id = row.id;
@@ -77,12 +77,21 @@ impl Walk<'_> {
         };
         let (settings, columns, types) = self.source.database.read_long(read).await?;
         let target = Target::Path(path.clone());
-        let is_there = self.present(path, NodeKind::Library).await?.is_some();
+        let is_there = self.present(path, row.kind).await?.is_some();
         let is_new = !is_there || self.is_interrupted_creation(path, row).await?;
         if !is_there {
             let (parent, name) = split_parent(path)?;
             let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
-            self.session.create_library(&Target::Path(parent), &name, settings).await?;
+            let site = Target::Path(parent);
+            match columns.iter().find(|column| column.role == Some(ColumnRole::Title)) {
+                Some(title) if row.kind == NodeKind::List => {
+                    self.session.create_list(&site, &name, &Name::new(title.name.as_str())?).await?;
+                    self.session.change_library(&target, settings).await?;
+                }
+                _ => {
+                    self.session.create_library(&site, &name, settings).await?;
+                }
+            }
         }
         if is_new {
             self.grants(path, row).await?;

@@ -7,7 +7,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder as Along};
 use database::content::version::VersionRow;
-use database::content::{column, listing, version};
+use database::content::{listing, record, version};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
 use repository::{
     HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, RestoreOutcome, RestoredDocument, ReturningVersion,
@@ -33,6 +33,10 @@ impl Walk<'_> {
         match row.kind {
             NodeKind::Site => self.site(&to, row).await,
             NodeKind::Library => self.whole_library(&to, row).await,
+            NodeKind::List => self.list(&to, row).await,
+            NodeKind::Row => Err(Error::invalid(
+                "a single row cannot be restored from a backup: restore its list beside the present one",
+            )),
             NodeKind::Folder | NodeKind::Document => {
                 let (parent, name) = split_parent(&to)?;
                 let columns = self.columns_above(path, &to).await?;
@@ -83,6 +87,7 @@ impl Walk<'_> {
                 let place = path.join(&Name::new(below.name.as_str())?);
                 match below.kind {
                     NodeKind::Site => Box::pin(self.site(&place, &below)).await?,
+                    NodeKind::List => self.list(&place, &below).await?,
                     _ => self.whole_library(&place, &below).await?,
                 }
             }
@@ -216,7 +221,7 @@ impl Walk<'_> {
             });
         }
         let (id, count) = (row.id, returning.len() as u64);
-        let values = self.source.database.read_long(move |reader: &mut Reader<'_>| column::values(reader, id)).await?;
+        let values = self.source.database.read_long(move |reader: &mut Reader<'_>| record::values(reader, id)).await?;
         let values = values.into_iter().filter_map(|(column, value)| {
             let (new, kind) = columns.columns.get(&column)?;
             kind.check(&value).is_ok().then_some((*new, value))
@@ -296,7 +301,7 @@ impl Walk<'_> {
     }
 
     /// Records the fault of a single item. Errors that affect all items end the restore.
-    fn fault(&mut self, folder: &str, name: &str, error: &Error) -> Result<()> {
+    pub(super) fn fault(&mut self, folder: &str, name: &str, error: &Error) -> Result<()> {
         if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) {
             return Err(Error::new(error.kind(), error.message().to_owned()));
         }

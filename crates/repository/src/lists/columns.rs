@@ -1,10 +1,10 @@
-//! Columns and content types of libraries, and the column values of documents and folders.
+//! Columns and content types of libraries and lists.
 
 use async_recursion::async_recursion as boxed;
+use database::Transaction;
 use database::content::column::{self, ColumnRow};
-use database::content::{collection, node};
-use database::{Reader, Transaction};
-use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use database::content::{library, node, record};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result};
 
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
@@ -32,10 +32,12 @@ pub struct Column {
     pub name: String,
     /// Type of its values.
     pub kind: ColumnKind,
-    /// Set when a document cannot be checked in without a value.
+    /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
     /// The content type that it belongs to; `None` for a column of all documents in the library.
     pub content_type_id: Option<Id>,
+    /// What the program uses its values for.
+    pub role: Option<ColumnRole>,
 }
 
 /// The definition of a column to be created or changed.
@@ -45,7 +47,7 @@ pub struct ColumnChange {
     pub name: Name,
     /// Type of its values. An existing column keeps its kind; only its choices can be changed.
     pub kind: ColumnKind,
-    /// Set when a document cannot be checked in without a value.
+    /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
     /// The content type that the column belongs to.
     pub content_type_id: Option<Id>,
@@ -68,23 +70,13 @@ impl From<ColumnRow> for Column {
             kind: row.kind,
             required: row.required,
             content_type_id: row.content_type_id,
+            role: row.role,
         }
     }
 }
 
-/// A change to the column values of an item.
-#[derive(Clone, Debug, Default)]
-pub struct ValuesChange {
-    /// Columns with their new values; `None` clears a column.
-    pub values: Vec<(Id, Option<ColumnValue>)>,
-    /// Columns with the values they must hold now; on any mismatch nothing is changed.
-    pub expected: Vec<(Id, Option<ColumnValue>)>,
-    /// The content type: `Some(None)` removes it, `None` leaves it unchanged.
-    pub content_type: Option<Option<Id>>,
-}
-
 impl Session {
-    /// Returns the columns and content types of the library that an item is in (or is).
+    /// Returns the columns and content types of the library or list that an item is in (or is).
     #[boxed]
     pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
         let (_, found) = self
@@ -97,7 +89,7 @@ impl Session {
         Ok((found.0.into_iter().map(Into::into).collect(), types.collect()))
     }
 
-    /// Adds a column to a library.
+    /// Adds a column to a library or list.
     #[boxed]
     pub async fn create_column(&self, library: &Target, change: ColumnChange) -> Result<Id> {
         check_choices(&change.kind)?;
@@ -112,17 +104,8 @@ impl Session {
                         .with_code(Code::TooMany));
                 }
                 require_type(transaction, library, change.content_type_id)?;
-                let row = ColumnRow {
-                    id,
-                    library_id: library,
-                    content_type_id: change.content_type_id,
-                    name: change.name.as_str().to_owned(),
-                    folded: change.name.folded(),
-                    kind: change.kind.clone(),
-                    required: change.required,
-                    position: columns.last().map_or(0, |last| last.position + 1),
-                };
-                column::insert(transaction, &row)
+                let position = columns.last().map_or(0, |last| last.position + 1);
+                add(transaction, library, change.row(id, library, position))
             }
         })
         .await
@@ -147,17 +130,32 @@ impl Session {
             row.kind = change.kind.clone();
             row.required = change.required;
             row.content_type_id = change.content_type_id;
+            if row.role == Some(ColumnRole::Title) && (!row.required || row.content_type_id.is_some()) {
+                return Err(Error::conflict(format!(
+                    "\"{}\" gives the rows their titles: it is required in every row",
+                    row.name
+                ))
+                .with_code(Code::TitleColumn));
+            }
             column::update(transaction, &row)
         })
         .await
         .map(drop)
     }
 
-    /// Removes a column together with the values that documents have in it.
+    /// Removes a column together with its values.
     #[boxed]
     pub async fn delete_column(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "column.delete", &id.to_string(), move |transaction, library, _| {
-            find_column(transaction, library, id)?;
+            let column = find_column(transaction, library, id)?;
+            if column.role == Some(ColumnRole::Title) {
+                return Err(Error::conflict(format!(
+                    "\"{}\" gives the rows their titles and cannot be removed: rename it instead",
+                    column.name
+                ))
+                .with_code(Code::TitleColumn));
+            }
+            record::remove_slot(transaction, library, column.slot)?;
             column::delete(transaction, id)
         })
         .await
@@ -179,100 +177,15 @@ impl Session {
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
             require_type(transaction, library, Some(id))?;
+            for column in column::list(transaction, library)? {
+                if column.content_type_id == Some(id) {
+                    record::remove_slot(transaction, library, column.slot)?;
+                }
+            }
             column::delete_content_type(transaction, library, id)
         })
         .await
         .map(drop)
-    }
-
-    /// Returns the column values of a document or folder.
-    #[boxed]
-    pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
-        let (_, found) = self
-            .view(target, |reader, located| {
-                let columns = column::list(reader, located.node().library_id)?;
-                let mut values = column::values(reader, located.node().id)?;
-                // Values that an item brought along from another library are only hidden. They show again when the item
-                // is moved back.
-                values.retain(|(id, _)| columns.iter().any(|column| column.id == *id));
-                Ok(values)
-            })
-            .await?;
-        Ok(found)
-    }
-
-    /// Changes the column values of an item, all or nothing.
-    ///
-    /// # Errors
-    /// `Conflict` with code `value_changed` when a column holds a value other than the expected one.
-    #[boxed]
-    pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
-        let ValuesChange { values, expected, content_type } = change;
-        let located = self.locate(target).await?.to(Right::Edit)?;
-        let guard = self.guard([&located])?;
-        if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
-            return Err(Error::conflict("only documents and folders have column values").with_code(Code::WrongKind));
-        }
-        self.require_not_held(&located).await?;
-        self.require_people(&values).await?;
-        let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.lock_row(transaction, id)?;
-            guard.require_free(transaction, checked, &row)?;
-            refuse_overtaken(transaction, id, &expected)?;
-            let before = column::values(transaction, id)?;
-            let stands = |(column, value): &(Id, Option<ColumnValue>)| {
-                before.iter().find(|(known, _)| known == column).map(|(_, value)| value) == value.as_ref()
-            };
-            let same = content_type.is_none_or(|wanted| wanted == row.content_type_id) && values.iter().all(stands);
-            if let Some(content_type) = content_type {
-                require_type(transaction, row.library_id, content_type)?;
-                node::set_content_type(transaction, id, content_type)?;
-            }
-            for (column_id, value) in &values {
-                let column = find_column(transaction, row.library_id, *column_id)?;
-                match value {
-                    None => column::clear_value(transaction, id, column.id)?,
-                    Some(value) => {
-                        column.kind.check(value).map_err(|error| {
-                            Error::invalid(format!("{}: {}", column.name, error.message()))
-                                .with_code(Code::InvalidValue)
-                        })?;
-                        column::put_value(transaction, id, column.id, value)?;
-                    }
-                }
-            }
-            // Saving the same values again neither touches the item nor records an event.
-            if same {
-                return Ok(());
-            }
-            node::touch(transaction, id, Timestamp::now(), guard.caller())?;
-            if row.kind != NodeKind::Document {
-                collection::change_tree(transaction, row.collection_id)?;
-            }
-            guard.record(transaction, id, "item.columns", path.as_str())
-        };
-        guard.write(write).await
-    }
-
-    /// Refuses person values that name no principal of this farm.
-    async fn require_people(&self, values: &[(Id, Option<ColumnValue>)]) -> Result<()> {
-        let named = values.iter().filter_map(|(_, value)| match value {
-            Some(ColumnValue::Person(id)) => Some(*id),
-            _ => None,
-        });
-        let named: Vec<Id> = named.collect();
-        if named.is_empty() {
-            return Ok(());
-        }
-        let known = self.principal_names(&named).await?;
-        match named.iter().find(|id| !known.contains_key(id)) {
-            None => Ok(()),
-            Some(id) => {
-                Err(Error::invalid(format!("no user in this farm has the identifier {id}"))
-                    .with_code(Code::InvalidValue))
-            }
-        }
     }
 
     /// Runs a change of a library's columns. The identifier passed to `change` is for the object that it creates, if
@@ -291,6 +204,8 @@ impl Session {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return Ok(created);
             }
+            // Rows are added under the same lock, so that each of them has an entry in every column.
+            library::lock(transaction, library)?;
             let id = guard.next_id();
             change(transaction, library, id)?;
             guard.repetition.store_result(transaction, id)?;
@@ -298,6 +213,44 @@ impl Session {
             Ok(id)
         };
         guard.write(write).await.map_err(name_conflict)
+    }
+}
+
+impl ColumnChange {
+    /// Returns the row of a new column.
+    fn row(&self, id: Id, library: Id, position: i64) -> ColumnRow {
+        ColumnRow {
+            id,
+            library_id: library,
+            content_type_id: self.content_type_id,
+            name: self.name.as_str().to_owned(),
+            folded: self.name.folded(),
+            kind: self.kind.clone(),
+            required: self.required,
+            position,
+            slot: 0,
+            role: None,
+        }
+    }
+}
+
+/// Stores the column of a new list that gives its rows their titles.
+pub(crate) fn add_title_column(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    list: Id,
+    column: &ColumnChange,
+) -> Result<()> {
+    let column = ColumnRow { role: Some(ColumnRole::Title), ..column.row(id, list, 0) };
+    column::insert(transaction, &column).map(drop)
+}
+
+/// Stores a new column of a library or list.
+fn add(transaction: &mut Transaction<'_>, library: Id, column: ColumnRow) -> Result<()> {
+    let slot = column::insert(transaction, &column)?;
+    match node::find(transaction, library)?.map(|row| row.kind) {
+        Some(NodeKind::List) => record::add_empty(transaction, library, slot),
+        _ => Ok(()),
     }
 }
 
@@ -312,7 +265,7 @@ fn refuse_built_in(name: &Name) -> Result<()> {
     }
 }
 
-fn check_choices(kind: &ColumnKind) -> Result<()> {
+pub(super) fn check_choices(kind: &ColumnKind) -> Result<()> {
     let ColumnKind::Choice(choices) = kind else { return Ok(()) };
     let bad =
         |choice: &String| choice.is_empty() || choice.chars().count() > 255 || choice.chars().any(char::is_control);
@@ -324,25 +277,12 @@ fn check_choices(kind: &ColumnKind) -> Result<()> {
     Ok(())
 }
 
-fn find_column(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<ColumnRow> {
+pub(super) fn find_column(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<ColumnRow> {
     let found = column::list(transaction, library)?.into_iter().find(|column| column.id == id);
     found.ok_or_else(|| Error::not_found("the library has no such column"))
 }
 
-fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<ColumnValue>)]) -> Result<()> {
-    if expected.is_empty() {
-        return Ok(());
-    }
-    let present = column::values(reader, item)?;
-    let now = |column: Id| present.iter().find(|(id, _)| *id == column).map(|(_, value)| value);
-    if expected.iter().all(|(column, value)| now(*column) == value.as_ref()) {
-        return Ok(());
-    }
-    Err(Error::conflict("the value was changed in the meantime: check the present value and save again")
-        .with_code(Code::ValueChanged))
-}
-
-fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {
+pub(super) fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {
     let Some(id) = content_type else { return Ok(()) };
     if column::content_types(transaction, library)?.iter().any(|(known, _)| *known == id) {
         return Ok(());

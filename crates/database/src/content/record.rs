@@ -1,0 +1,239 @@
+//! Records: the values of an item in all columns, in one row, with an index entry for each value by which a view can
+//! sort.
+//!
+//! The entries stand at the item's parent, so that one range of the index is one folder or list in the order of a
+//! column. They follow from the record and the kind of the item: every field that is not empty has an entry, and the
+//! empty fields of a row have one as well. So a view of a list finds empty fields last, without another statement, and
+//! a document without values costs nothing.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use model::{ColumnValue, Id, NodeKind, Result, SortValue};
+
+use super::column::{self, ColumnRow};
+use super::fields::Fields;
+use super::node::NodeRow;
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    FIND = "SELECT revision, fields FROM record WHERE node_id = $1";
+    FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
+    PUT = "INSERT INTO record (node_id, revision, fields) VALUES ($1, $2, $3)
+        ON CONFLICT (node_id) DO UPDATE SET revision = excluded.revision, fields = excluded.fields";
+    DELETE = "DELETE FROM record WHERE node_id {in $1}";
+    PLACES = "SELECT n.id, n.parent_id, n.library_id, n.kind, r.fields FROM record r JOIN node n ON n.id = r.node_id
+        WHERE r.node_id {in $1}";
+    SLOTS = "SELECT slot FROM column_definition WHERE library_id = $1 ORDER BY slot";
+    ADD_ENTRY = "INSERT INTO field_index (parent_id, slot, number, text, node_id) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT DO NOTHING";
+    REMOVE_ENTRY = "DELETE FROM field_index
+        WHERE parent_id = $1 AND slot = $2 AND number = $3 AND text = $4 AND node_id = $5";
+    ADD_EMPTY = "INSERT INTO field_index (parent_id, slot, number, text, node_id)
+        SELECT n.parent_id, $2, $3, '', n.id FROM node n WHERE n.parent_id = $1 AND n.kind = 'row'";
+    REMOVE_SLOT = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
+            WHERE n.kind NOT IN ('document', 'row'))
+        DELETE FROM field_index WHERE parent_id IN (SELECT id FROM below) AND slot = $2";
+    REMOVE_BELOW = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
+            WHERE n.kind NOT IN ('document', 'row'))
+        DELETE FROM field_index WHERE parent_id IN (SELECT id FROM below)";
+    DELETE_BELOW = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM record WHERE node_id IN (SELECT id FROM below)";
+}
+
+/// A stored record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Changes with every change of the fields.
+    pub revision: Id,
+    /// The fields.
+    pub fields: Fields,
+}
+
+/// What the index entries of an item depend on besides its record.
+#[derive(Clone, Copy)]
+struct Place {
+    node: Id,
+    parent: Id,
+    library: Id,
+    kind: NodeKind,
+}
+
+impl Place {
+    fn of(item: &NodeRow) -> Self {
+        Self { node: item.id, parent: item.parent_id, library: item.library_id, kind: item.kind }
+    }
+
+    /// Returns the position of a field among those of its column; `None` if it has no entry.
+    fn sort_value(&self, fields: &Fields, slot: i64) -> Option<SortValue> {
+        fields.sort_value(slot).or_else(|| (self.kind == NodeKind::Row).then_some(SortValue::EMPTY))
+    }
+
+    /// Returns the entries of the item: slot and position.
+    fn entries(&self, reader: &mut Reader<'_>, fields: &Fields) -> Result<Vec<(i64, SortValue)>> {
+        let slots = if self.kind == NodeKind::Row { slots(reader, self.library)? } else { Vec::new() };
+        Ok(self.entries_in(&slots, fields))
+    }
+
+    /// Returns the entries of the item, where the columns of its list have these slots.
+    fn entries_in(&self, slots: &[i64], fields: &Fields) -> Vec<(i64, SortValue)> {
+        let mut all = fields.slots();
+        if self.kind == NodeKind::Row {
+            all.extend(slots.iter().filter(|slot| fields.sort_value(**slot).is_none()));
+        }
+        all.into_iter().filter_map(|slot| Some((slot, self.sort_value(fields, slot)?))).collect()
+    }
+
+    fn add_entry(&self, transaction: &mut Transaction<'_>, slot: i64, value: &SortValue) -> Result<()> {
+        let values = params![self.parent, slot, value.number, value.text.as_str(), self.node];
+        transaction.execute_deferred(ADD_ENTRY, &values)
+    }
+
+    fn remove_entry(&self, transaction: &mut Transaction<'_>, slot: i64, value: &SortValue) -> Result<()> {
+        let values = params![self.parent, slot, value.number, value.text.as_str(), self.node];
+        transaction.execute_deferred(REMOVE_ENTRY, &values)
+    }
+}
+
+/// The record of an item; `None` if it never had values.
+pub fn find(reader: &mut Reader<'_>, item: Id) -> Result<Option<Record>> {
+    let stored = reader.find(FIND, &params![item], |row| Ok((row.get(0)?, row.get::<String>(1)?)))?;
+    stored.map(|(revision, fields)| Ok(Record { revision, fields: Fields::parse(&fields)? })).transpose()
+}
+
+/// The fields of many items. Items without a record are missing.
+pub fn find_many(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, Fields)>> {
+    reader.query(FIND_MANY, &params![items], |row| Ok((row.get(0)?, Fields::parse(row.get(1)?)?)))
+}
+
+/// The values of an item, by column in the order of the columns; also those in columns of other libraries, which the
+/// item brought along.
+pub fn values(reader: &mut Reader<'_>, item: Id) -> Result<Vec<(Id, ColumnValue)>> {
+    let Some(record) = find(reader, item)? else { return Ok(Vec::new()) };
+    let columns = column::of_slots(reader, &record.fields.slots())?;
+    let mut values = Vec::new();
+    for column in columns {
+        values.extend(record.fields.get(column.slot, &column.kind)?.map(|value| (column.id, value)));
+    }
+    Ok(values)
+}
+
+/// The values of many items in the columns of one library: item, column and value.
+pub fn values_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) -> Result<Vec<(Id, Id, ColumnValue)>> {
+    let columns = column::list(reader, library)?;
+    let mut values = Vec::new();
+    for (item, fields) in find_many(reader, items)? {
+        for column in &columns {
+            values.extend(fields.get(column.slot, &column.kind)?.map(|value| (item, column.id, value)));
+        }
+    }
+    Ok(values)
+}
+
+/// Adds the record of an item that has none.
+pub fn insert(transaction: &mut Transaction<'_>, item: &NodeRow, revision: Id, fields: &Fields) -> Result<()> {
+    let place = Place::of(item);
+    for (slot, value) in place.entries(transaction, fields)? {
+        place.add_entry(transaction, slot, &value)?;
+    }
+    transaction.execute_deferred(PUT, &params![item.id, revision, fields.stored()])
+}
+
+/// Sets or empties fields of an item, which has the fields `before`. Fields of removed columns go.
+pub fn change(
+    transaction: &mut Transaction<'_>,
+    item: &NodeRow,
+    revision: Id,
+    before: &Fields,
+    changes: &[(&ColumnRow, Option<&ColumnValue>)],
+) -> Result<()> {
+    let (place, mut after) = (Place::of(item), before.clone());
+    if !before.is_empty() {
+        let known = column::of_slots(transaction, &before.slots())?;
+        after.retain(&known.iter().map(|column| column.slot).collect::<Vec<_>>());
+    }
+    for (column, value) in changes {
+        after.set(column.slot, *value);
+        let (old, new) = (place.sort_value(before, column.slot), place.sort_value(&after, column.slot));
+        if old == new {
+            continue;
+        }
+        if let Some(old) = old {
+            place.remove_entry(transaction, column.slot, &old)?;
+        }
+        if let Some(new) = new {
+            place.add_entry(transaction, column.slot, &new)?;
+        }
+    }
+    transaction.execute_deferred(PUT, &params![item.id, revision, after.stored()])
+}
+
+/// Copies the record of an item to another item that has none, in the same library.
+pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: &NodeRow, revision: Id) -> Result<()> {
+    match find(transaction, from)? {
+        Some(record) => insert(transaction, to, revision, &record.fields),
+        None => Ok(()),
+    }
+}
+
+/// Moves the index entries of an item to another parent. Must run before the item itself moves.
+pub(super) fn move_entries(transaction: &mut Transaction<'_>, item: Id, parent: Id) -> Result<()> {
+    for (old, fields) in places(transaction, &[item])? {
+        let new = Place { parent, ..old };
+        for (slot, value) in old.entries(transaction, &fields)? {
+            old.remove_entry(transaction, slot, &value)?;
+            new.add_entry(transaction, slot, &value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds entries for a new column of a list, which is empty in all rows.
+pub fn add_empty(transaction: &mut Transaction<'_>, list: Id, slot: i64) -> Result<()> {
+    transaction.execute(ADD_EMPTY, &params![list, slot, SortValue::EMPTY.number]).map(drop)
+}
+
+/// Removes the entries of a column that is removed from its library or list. Its values stay in the records, unseen,
+/// until they change next.
+pub fn remove_slot(transaction: &mut Transaction<'_>, library: Id, slot: i64) -> Result<()> {
+    transaction.execute(REMOVE_SLOT, &params![library, slot]).map(drop)
+}
+
+/// Deletes the records of these items.
+pub(super) fn delete(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
+    let mut slots_of = HashMap::new();
+    for (place, fields) in places(transaction, items)? {
+        let slots = match slots_of.entry(place.library) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(slots(transaction, place.library)?),
+        };
+        for (slot, value) in place.entries_in(slots, &fields) {
+            place.remove_entry(transaction, slot, &value)?;
+        }
+    }
+    transaction.execute(DELETE, &params![items]).map(drop)
+}
+
+/// Deletes the records of an item and of everything below it.
+pub(super) fn delete_below(transaction: &mut Transaction<'_>, top: Id) -> Result<()> {
+    delete(transaction, &[top])?;
+    transaction.execute(REMOVE_BELOW, &params![top])?;
+    transaction.execute(DELETE_BELOW, &params![top]).map(drop)
+}
+
+fn places(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Place, Fields)>> {
+    reader.query(PLACES, &params![items], |row| {
+        let place = Place { node: row.get(0)?, parent: row.get(1)?, library: row.get(2)?, kind: row.get(3)? };
+        Ok((place, Fields::parse(row.get(4)?)?))
+    })
+}
+
+fn slots(reader: &mut Reader<'_>, library: Id) -> Result<Vec<i64>> {
+    reader.query(SLOTS, &params![library], |row| row.get(0))
+}

@@ -1,0 +1,124 @@
+//! The values of an item in the columns of its library or list.
+
+use async_recursion::async_recursion as boxed;
+use database::content::{collection, column, node, record};
+use database::{Reader, Transaction};
+use model::{Code, ColumnValue, Error, Id, Result, Right, Timestamp};
+
+use crate::documents::Preconditions;
+use crate::session::guard::{Checked, Guard};
+use crate::{Session, Target};
+
+use super::columns::require_type;
+use super::fields::{self, FieldChange};
+
+/// A change to the column values of an item.
+#[derive(Clone, Debug, Default)]
+pub struct ValuesChange {
+    /// Columns with their new values; `None` clears a column.
+    pub values: Vec<(Id, Option<ColumnValue>)>,
+    /// Columns with the values they must hold now; on any mismatch nothing is changed.
+    pub expected: Vec<(Id, Option<ColumnValue>)>,
+    /// The content type: `Some(None)` removes it, `None` leaves it unchanged.
+    pub content_type: Option<Option<Id>>,
+    /// Preconditions on the revision of a row.
+    pub preconditions: Preconditions,
+}
+
+impl Session {
+    /// Returns the column values of a document, folder or row.
+    #[boxed]
+    pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
+        let (_, found) = self
+            .view(target, |reader, located| {
+                let columns = column::list(reader, located.node().library_id)?;
+                let mut values = record::values(reader, located.node().id)?;
+                // Values that an item brought along from another library are only hidden. They show again when the item
+                // is moved back.
+                values.retain(|(id, _)| columns.iter().any(|column| column.id == *id));
+                Ok(values)
+            })
+            .await?;
+        Ok(found)
+    }
+
+    /// Changes the column values of an item, all or nothing.
+    ///
+    /// # Errors
+    /// `Conflict` with code `value_changed` when a column holds a value other than the expected one, and with code
+    /// `precondition_failed` when a row is not in the expected revision.
+    #[boxed]
+    pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
+        let ValuesChange { values, expected, content_type, preconditions } = change;
+        let located = self.locate(target).await?.to(Right::Edit)?;
+        let guard = self.guard([&located])?;
+        if !located.node().kind.has_values() {
+            return Err(
+                Error::conflict("only documents, folders and rows have column values").with_code(Code::WrongKind)
+            );
+        }
+        self.require_not_held(&located).await?;
+        self.require_people(values.iter().map(|(_, value)| value.as_ref())).await?;
+        let (id, path, found) = (located.node().id, located.path(), located.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            guard.require_free(transaction, checked, &row)?;
+            preconditions.check(found.visible_version(&row))?;
+            refuse_overtaken(transaction, id, &expected)?;
+            let columns = column::list(transaction, row.library_id)?;
+            let change = FieldChange::check(&columns, &values)?;
+            let same_type = content_type.is_none_or(|wanted| wanted == row.content_type_id);
+            if let Some(content_type) = content_type {
+                require_type(transaction, row.library_id, content_type)?;
+                node::set_content_type(transaction, id, content_type)?;
+            }
+            let changed = fields::store(transaction, guard, &row, &columns, &change)?;
+            // Saving the same values again neither touches the item nor records an event.
+            if !changed && same_type {
+                return Ok(());
+            }
+            node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            if row.kind.is_container() {
+                collection::change_tree(transaction, row.collection_id)?;
+            }
+            guard.record(transaction, id, "item.columns", path.as_str())
+        };
+        guard.write(write).await
+    }
+
+    /// Refuses person values that name no principal of this farm.
+    pub(super) async fn require_people(&self, values: impl Iterator<Item = Option<&ColumnValue>> + Send) -> Result<()> {
+        let mut named: Vec<Id> = values
+            .filter_map(|value| match value {
+                Some(ColumnValue::Person(id)) => Some(*id),
+                _ => None,
+            })
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let known = self.principal_names(&named).await?;
+        match named.iter().find(|id| !known.contains_key(id)) {
+            None => Ok(()),
+            Some(id) => {
+                Err(Error::invalid(format!("no user in this farm has the identifier {id}"))
+                    .with_code(Code::InvalidValue))
+            }
+        }
+    }
+}
+
+fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<ColumnValue>)]) -> Result<()> {
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let present = record::values(reader, item)?;
+    let now = |column: Id| present.iter().find(|(id, _)| *id == column).map(|(_, value)| value);
+    if expected.iter().all(|(column, value)| now(*column) == value.as_ref()) {
+        return Ok(());
+    }
+    Err(Error::conflict("the value was changed in the meantime: check the present value and save again")
+        .with_code(Code::ValueChanged))
+}

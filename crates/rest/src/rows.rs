@@ -1,0 +1,226 @@
+//! Lists and their rows.
+
+use std::collections::HashMap;
+
+use axum::Json as Reply;
+use axum::http::StatusCode;
+use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result};
+use repository::{Filter, ListRequest, Session, Sort};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::Authenticated;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+use http_core::transfer::listing_cursor;
+
+use super::extract::{Create, Ids, Query};
+use super::wire::item::{self, ItemJson, Names};
+use super::wire::list::{List, PageQuery, cursor_of, limit};
+use super::wire::row::{
+    NewList, NewRow, RowChanges, RowJson, RowOutcomeJson, RowOutcomes, RowPage, RowVersionJson, values_of,
+};
+use super::wire::{Once, column};
+
+/// Limit on the columns whose values are returned.
+const MAX_COLUMNS: usize = 200;
+
+/// Order and page of the rows of a list.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RowQuery {
+    /// `added` (the default), `modified`, `person` who changed them last, or the identifier of a column.
+    #[param(value_type = Option<super::wire::rules::RowSortText>)]
+    sort: Option<String>,
+    /// `ascending` (the default) or `descending`.
+    #[param(value_type = Option<super::wire::rules::Order>)]
+    order: Option<String>,
+    /// Maximum number of rows on the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    /// `next` of the previous page.
+    #[param(value_type = Option<super::wire::rules::CursorText>)]
+    cursor: Option<String>,
+}
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(create_list))
+        .routes(routes!(rows, add_row))
+        .routes(routes!(change_rows))
+        .routes(routes!(revisions))
+}
+
+/// Create a list in a site
+///
+/// The list has one column, for the titles of its rows. Add others with `create_column`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/lists",
+    operation_id = "create_list",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    request_body = NewList,
+    responses((status = 201, description = "The list", body = ItemJson))
+)]
+async fn create_list(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    create: Create<NewList>,
+) -> Answer<(StatusCode, Reply<ItemJson>)> {
+    let (session, new) = create.with(caller.session);
+    let title = Name::new(new.title_column.unwrap_or_else(|| "Title".to_owned()))?;
+    let made = session.create_list(&id.into(), &Name::new(new.name)?, &title).await?;
+    Ok((StatusCode::CREATED, Reply(item::item(&session, made).await?)))
+}
+
+/// List the rows of a list
+///
+/// Rows that the caller may not see are left out. Rows whose field is empty come last in the order of a column.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/rows",
+    operation_id = "list_rows",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), RowQuery),
+    responses((status = 200, description = "One page", body = RowPage))
+)]
+async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQuery>) -> Answer<Reply<RowPage>> {
+    let session = &caller.session;
+    let (sort, descending) = order_of(&query)?;
+    let filter = Filter::default();
+    let listing = listing_cursor::Listing { item: id, sort, descending, filter: &filter };
+    let after = match query.cursor.as_deref() {
+        Some(text) => Some(listing_cursor::open(session, &listing, text).await?),
+        None => None,
+    };
+    let limit = limit(query.limit)?;
+    let request = ListRequest { sort, descending, after, limit, columns: MAX_COLUMNS, filter: Filter::default() };
+    let listed = session.list_filtered(&id.into(), request).await?;
+    require_list(listed.place.kind)?;
+    let names = Names::of(session, listed.page.items.iter().map(|item| item.modified_by)).await?;
+    let mut values: HashMap<Id, HashMap<String, serde_json::Value>> = HashMap::new();
+    for ((row, id), value) in listed.values {
+        values.entry(row).or_default().insert(id.to_string(), column::json(value));
+    }
+    let rows = listed.page.items.iter();
+    let rows = rows.map(|item| RowJson::of(item, values.remove(&item.id).unwrap_or_default(), &names)).collect();
+    let next = match &listed.page.next {
+        Some(next) => Some(listing_cursor::seal(session, &listing, next).await?),
+        None => None,
+    };
+    Ok(Reply(RowPage { rows, next }))
+}
+
+/// Add a row to a list
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/rows",
+    operation_id = "add_row",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    request_body = NewRow,
+    responses((status = 201, description = "The row", body = RowJson))
+)]
+async fn add_row(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    create: Create<NewRow>,
+) -> Answer<(StatusCode, Reply<RowJson>)> {
+    let (session, new) = create.with(caller.session);
+    let columns = columns_of(&session, id).await?;
+    let row = session.add_row(&id.into(), values_of(&columns, new.values)?).await?;
+    Ok((StatusCode::CREATED, Reply(one(&session, row).await?)))
+}
+
+/// Change the rows of a list
+///
+/// Adds, edits and deletes up to 1,000 rows in one transaction. An edit with an outdated `etag` is made as long as the
+/// fields in `was` are unchanged, so that two people disturb each other only in the same field.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/changes",
+    operation_id = "change_rows",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    request_body = RowChanges,
+    responses((status = 200, description = "The outcome of each change", body = RowOutcomes))
+)]
+async fn change_rows(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    create: Create<RowChanges>,
+) -> Answer<Reply<RowOutcomes>> {
+    let (session, request) = create.with(caller.session);
+    let columns = columns_of(&session, id).await?;
+    let success = |form: &super::wire::row::RowChangeForm| if form.id.is_none() { 201 } else { 200 };
+    let statuses: Vec<u16> = request.changes.iter().map(success).collect();
+    let changes = request.changes.into_iter().map(|form| form.change(&columns)).collect::<Result<_>>()?;
+    let outcomes = session.change_rows(&id.into(), changes, request.atomic).await?;
+    let applied = !request.atomic || outcomes.iter().all(|outcome| outcome.error.is_none());
+    let outcomes = outcomes.into_iter().zip(statuses);
+    let outcomes = outcomes.map(|(outcome, status)| RowOutcomeJson::of(outcome, applied, status)).collect();
+    Ok(Reply(RowOutcomes { applied, outcomes }))
+}
+
+/// List the versions of a row
+///
+/// Newest first; the first one is the present version.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/revisions",
+    operation_id = "list_revisions",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), PageQuery),
+    responses((status = 200, description = "One page", body = List<RowVersionJson>))
+)]
+async fn revisions(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<PageQuery>,
+) -> Answer<Reply<List<RowVersionJson>>> {
+    let (limit, before) = (query.limit()?.min(MAX_PAGE), query.before_id()?);
+    let page = caller.session.row_versions(&id.into(), before, limit).await?;
+    let names = Names::of(&caller.session, page.items.iter().map(|version| version.by)).await?;
+    let items = page.items.into_iter().map(|version| RowVersionJson::of(version, &names)).collect();
+    Ok(Reply(List { items, next: page.next.map(cursor_of) }))
+}
+
+async fn columns_of(session: &Session, list: Id) -> Result<Vec<repository::Column>> {
+    Ok(session.columns(&list.into()).await?.0)
+}
+
+async fn one(session: &Session, row: Id) -> Result<RowJson> {
+    let item = session.item(&row.into()).await?;
+    let values = session.values(&row.into()).await?;
+    let names = Names::of(session, [item.modified_by]).await?;
+    let values = values.into_iter().map(|(id, value)| (id.to_string(), column::json(value))).collect();
+    Ok(RowJson::of(&item, values, &names))
+}
+
+fn order_of(query: &RowQuery) -> Result<(Sort, bool)> {
+    let bad = |text: &'static str| Error::invalid(text).with_code(Code::InvalidQuery);
+    let sort = match query.sort.as_deref() {
+        None | Some("added") => Sort::Name,
+        Some("modified") => Sort::Modified,
+        Some("person") => Sort::Person,
+        Some(word) => Sort::Column(
+            word.parse().map_err(|_| bad("sort is one of added, modified, person, or the identifier of a column"))?,
+        ),
+    };
+    match query.order.as_deref() {
+        None | Some("ascending") => Ok((sort, false)),
+        Some("descending") => Ok((sort, true)),
+        Some(_) => Err(bad("order is one of ascending, descending")),
+    }
+}
+
+fn require_list(kind: NodeKind) -> Result<()> {
+    match kind {
+        NodeKind::List => Ok(()),
+        _ => Err(Error::conflict("only lists have rows").with_code(Code::WrongKind)),
+    }
+}

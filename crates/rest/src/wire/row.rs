@@ -1,0 +1,231 @@
+//! Rows of lists.
+
+use std::collections::HashMap;
+
+use model::{Code, Error, Id, Result};
+use repository::{Column, Item, RowChange, RowOutcome, RowVersion};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::IdText;
+use super::column;
+use super::item::{Names, PersonJson};
+use http_core::protocol::time;
+use http_core::server::error;
+
+/// A new list.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewList {
+    /// Name.
+    #[schema(value_type = super::rules::ItemName)]
+    pub name: String,
+    /// Name of the column that gives the rows their titles; `Title` when absent.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::ItemName>)]
+    pub title_column: Option<String>,
+}
+
+/// A row of a list.
+#[derive(Serialize, ToSchema)]
+pub struct RowJson {
+    /// Identifier.
+    pub id: String,
+    /// Number of the row in its list.
+    pub number: String,
+    /// Title: the value of the list's title column. Null for callers who may not open the row.
+    pub title: Option<String>,
+    /// Entity tag of the row's revision, without quotes.
+    pub etag: String,
+    /// Time of the last change; null for callers who may not open the row.
+    pub modified_at: Option<String>,
+    /// User who changed it.
+    pub modified_by: Option<PersonJson>,
+    /// Values by column identifier. Empty fields are left out.
+    pub values: HashMap<String, Value>,
+}
+
+impl RowJson {
+    /// Returns a row with its values.
+    pub fn of(item: &Item, values: HashMap<String, Value>, names: &Names) -> Self {
+        let opens = item.rights.has(model::Right::View);
+        Self {
+            id: item.id.to_string(),
+            number: item.name.clone(),
+            title: item.title.clone(),
+            etag: item.etag(),
+            modified_at: opens.then(|| time::format(item.modified_at)),
+            modified_by: opens.then(|| names.optional_person(item.modified_by)).flatten(),
+            values,
+        }
+    }
+}
+
+/// One page of the rows of a list.
+#[derive(Serialize, ToSchema)]
+pub struct RowPage {
+    /// The rows.
+    pub rows: Vec<RowJson>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next: Option<String>,
+}
+
+/// Values of a new row.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewRow {
+    /// Values by name or identifier of the column.
+    pub values: HashMap<String, Value>,
+}
+
+/// Changes to the rows of a list.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowChanges {
+    /// True if no change is to be made unless all can be.
+    #[serde(default)]
+    pub atomic: bool,
+    /// Up to 1,000 changes.
+    #[schema(max_items = 1000)]
+    pub changes: Vec<RowChangeForm>,
+}
+
+/// One change: without `id` a new row, with `delete` a deletion, otherwise an edit.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowChangeForm {
+    /// The row.
+    #[serde(default)]
+    pub id: Option<IdText>,
+    /// Entity tag of the revision that the change is based on, without quotes.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::RowTag>)]
+    pub etag: Option<String>,
+    /// Values as they were in that revision, by name or identifier of the column. If the row has changed meanwhile, it
+    /// is still edited as long as these have not.
+    #[serde(default)]
+    pub was: HashMap<String, Value>,
+    /// New values by name or identifier of the column; null empties a field.
+    #[serde(default)]
+    pub set: HashMap<String, Value>,
+    /// True to move the row to the recycle bin.
+    #[serde(default)]
+    pub delete: bool,
+}
+
+impl RowChangeForm {
+    /// Converts the form for the columns of the list.
+    pub fn change(self, columns: &[Column]) -> Result<RowChange> {
+        let revision = self.etag.as_deref().map(revision_of).transpose()?;
+        let set = values_of(columns, self.set)?;
+        Ok(match self.id {
+            None if self.delete || self.etag.is_some() || !self.was.is_empty() => {
+                return Err(Error::invalid("a change without `id` adds a row: it has only the field `set`"));
+            }
+            None => RowChange::Add { set },
+            Some(_) if self.delete && (!set.is_empty() || !self.was.is_empty()) => {
+                return Err(Error::invalid("a change with `delete` sets no values: leave out `set` and `was`"));
+            }
+            Some(IdText(row)) if self.delete => RowChange::Delete { row, revision },
+            Some(IdText(row)) => RowChange::Edit { row, revision, was: values_of(columns, self.was)?, set },
+        })
+    }
+}
+
+/// Converts values by name or identifier of their columns.
+pub fn values_of(columns: &[Column], values: HashMap<String, Value>) -> Result<Vec<(Id, Option<model::ColumnValue>)>> {
+    let mut found: Vec<(Id, Option<model::ColumnValue>)> = Vec::with_capacity(values.len());
+    for (word, value) in values {
+        let folded = model::fold(&word);
+        let known = columns
+            .iter()
+            .find(|column| column.id.to_string() == word)
+            .or_else(|| columns.iter().find(|column| model::fold(&column.name) == folded));
+        let shown: String = word.escape_debug().take(80).collect();
+        let column = known.ok_or_else(|| Error::not_found(format!("the list has no column \"{shown}\"")))?;
+        if found.iter().any(|(id, _)| *id == column.id) {
+            return Err(Error::invalid(format!("the column \"{}\" is named twice", column.name)));
+        }
+        found.push((column.id, column::value(column, value)?));
+    }
+    Ok(found)
+}
+
+fn revision_of(tag: &str) -> Result<Id> {
+    i64::from_str_radix(tag, 16).map(Id::new).map_err(|_| {
+        Error::invalid("an etag of a row consists of hexadecimal digits: copy it from the field `etag` of the row")
+            .with_code(Code::InvalidJson)
+    })
+}
+
+/// The outcomes of changes to rows.
+#[derive(Serialize, ToSchema)]
+pub struct RowOutcomes {
+    /// False if the changes were atomic and one of them was refused, so that none was made.
+    pub applied: bool,
+    /// The outcome of each change, in the order of the request.
+    pub outcomes: Vec<RowOutcomeJson>,
+}
+
+/// The outcome of one change.
+#[derive(Serialize, ToSchema)]
+pub struct RowOutcomeJson {
+    /// The row; null for one that was not added.
+    pub id: Option<String>,
+    /// Entity tag after the change, or the present one if the change was refused.
+    pub etag: Option<String>,
+    /// The status that the change would have had alone; 424 if it was not made because of another one.
+    pub status: u16,
+    /// Stable error code; null on success.
+    pub code: Option<&'static str>,
+    /// Reason for the refusal; null on success.
+    pub detail: Option<String>,
+    /// After a conflict: the present values of the fields that the change was to set, by column identifier.
+    pub present: HashMap<String, Value>,
+}
+
+impl RowOutcomeJson {
+    /// Returns the outcome of a change that was made, refused, or left out with the others (`applied` is false).
+    pub fn of(outcome: RowOutcome, applied: bool, success: u16) -> Self {
+        let status = match &outcome.error {
+            Some(error) => error::status(error).as_u16(),
+            None if applied => success,
+            None => 424,
+        };
+        let present = outcome.present.into_iter();
+        Self {
+            id: outcome.row.map(|id| id.to_string()),
+            etag: outcome.revision.map(|id| format!("{:x}", id.get())),
+            status,
+            code: outcome.error.as_ref().map(|error| error.code().as_str()),
+            detail: outcome.error.as_ref().map(|error| error.message().to_owned()),
+            present: present.map(|(id, value)| (id.to_string(), value.map_or(Value::Null, column::json))).collect(),
+        }
+    }
+}
+
+/// A version of a row.
+#[derive(Serialize, ToSchema)]
+pub struct RowVersionJson {
+    /// Identifier of the revision.
+    pub id: String,
+    /// Time at which it was stored.
+    pub at: String,
+    /// User who stored it.
+    pub by: PersonJson,
+    /// Values by column identifier.
+    pub values: HashMap<String, Value>,
+}
+
+impl RowVersionJson {
+    /// Returns a version.
+    pub fn of(version: RowVersion, names: &Names) -> Self {
+        Self {
+            id: version.id.to_string(),
+            at: time::format(version.at),
+            by: names.person(version.by),
+            values: version.values.into_iter().map(|(id, value)| (id.to_string(), column::json(value))).collect(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Lists: creating them, the form for a new row, and the page of a row.
+
+mod new_list;
+mod new_row;
+pub mod row;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use http_core::server::state::AppState;
+
+/// Routes of these pages.
+pub fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/items/{id}/new-list", get(new_list::ask).post(new_list::make))
+        .route("/items/{id}/new-row", get(new_row::ask).post(new_row::make))
+        .route("/items/{id}/revisions/{revision}/restore", post(row::restore))
+}

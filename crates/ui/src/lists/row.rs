@@ -1,0 +1,173 @@
+//! The page of a row: its values, who changed them, and its earlier versions.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::Path;
+use model::{ColumnKind, ColumnValue, Error, Id, Result, Right, Timestamp};
+use repository::{Column, Item, PrincipalName, RowVersion, Target, ValuesChange};
+
+use crate::frame::address;
+use crate::frame::fault::PageResult;
+use crate::frame::flash::{Flash, done};
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{SubmittedForm, Visit};
+use crate::wording::{cells, names};
+
+/// Limit on listed versions.
+const MAX_VERSIONS: usize = 50;
+
+/// A value of the row.
+struct Fact {
+    label: String,
+    value: String,
+    link: bool,
+    lines: bool,
+}
+
+/// A version of the row.
+struct VersionLine {
+    id: Id,
+    at: Timestamp,
+    by: String,
+    /// What it changed: column, value before, value after.
+    changes: Vec<(String, String, String)>,
+    /// True for the version that the row has now.
+    present: bool,
+}
+
+#[derive(Template)]
+#[template(path = "row.html")]
+struct RowPage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    title: String,
+    list: String,
+    crumbs: Vec<Crumb>,
+    facts: Vec<Fact>,
+    versions: Vec<VersionLine>,
+    created_by: String,
+    modified_by: String,
+    may_edit: bool,
+    may_delete: bool,
+    may_permit: bool,
+}
+
+/// Shows the page of a row that has already been found.
+pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
+    let (target, session) = (Target::Id(item.id), &visit.session);
+    let (columns, _) = session.columns(&target).await?;
+    let values = session.values(&target).await?;
+    let versions = match item.rights.has(Right::ViewVersions) {
+        true => session.row_versions(&target, None, MAX_VERSIONS).await?.items,
+        false => Vec::new(),
+    };
+    let mut people = vec![item.created_by, item.modified_by];
+    people.extend(versions.iter().map(|version| version.by));
+    let of_versions = versions.iter().flat_map(|version| version.values.iter().map(|(_, value)| value));
+    people.extend(cells::people(values.iter().map(|(_, value)| value).chain(of_versions)));
+    let names = session.principal_names(&people).await?;
+    let list = way.iter().rev().nth(1).map_or_else(String::new, |list| address::browse(&list.path));
+    Ok(html(&RowPage {
+        page: &visit.page,
+        title: item.shown_name().to_owned(),
+        list,
+        crumbs: navigation::crumbs(way),
+        facts: facts(visit, &columns, &values, &names),
+        versions: lines(visit, &columns, &versions, &names),
+        created_by: names::name_of(&names, item.created_by),
+        modified_by: names::name_of(&names, item.modified_by),
+        may_edit: item.rights.has(Right::Edit),
+        may_delete: item.rights.has(Right::Delete),
+        may_permit: item.rights.has(Right::ManagePermissions),
+        item,
+    }))
+}
+
+fn facts(
+    visit: &Visit,
+    columns: &[Column],
+    values: &[(Id, ColumnValue)],
+    names: &HashMap<Id, PrincipalName>,
+) -> Vec<Fact> {
+    let fact = |column: &Column| {
+        let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        Fact {
+            label: column.name.clone(),
+            value: text(visit, value, names),
+            link: column.kind == ColumnKind::Link && value.is_some(),
+            lines: matches!(column.kind, ColumnKind::Text | ColumnKind::Note),
+        }
+    };
+    columns.iter().map(fact).collect()
+}
+
+fn text(visit: &Visit, value: Option<&ColumnValue>, names: &HashMap<Id, PrincipalName>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, names))
+}
+
+/// Describes each version by what it changed in the one before it. The first one that a list still has is described by
+/// nothing, because it is not known what came before.
+fn lines(
+    visit: &Visit,
+    columns: &[Column],
+    versions: &[RowVersion],
+    names: &HashMap<Id, PrincipalName>,
+) -> Vec<VersionLine> {
+    let of = |version: &RowVersion, column: Id| {
+        version.values.iter().find(|(id, _)| *id == column).map(|(_, value)| value.clone())
+    };
+    let mut lines = Vec::with_capacity(versions.len());
+    for (number, version) in versions.iter().enumerate() {
+        let mut changes = Vec::new();
+        if let Some(before) = versions.get(number + 1) {
+            for column in columns {
+                let (old, new) = (of(before, column.id), of(version, column.id));
+                if old != new {
+                    let text = |value: &Option<ColumnValue>| short(&text(visit, value.as_ref(), names));
+                    changes.push((column.name.clone(), text(&old), text(&new)));
+                }
+            }
+        }
+        lines.push(VersionLine {
+            id: version.id,
+            at: version.at,
+            by: names::name_of(names, version.by),
+            changes,
+            present: number == 0,
+        });
+    }
+    lines
+}
+
+fn short(text: &str) -> String {
+    const MOST: usize = 120;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Gives the row the values of an earlier version again.
+pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
+    let (target, revision) = (Target::Id(id.parse()?), revision.parse::<Id>()?);
+    let session = &sent.visit.session;
+    let version = find_version(&sent.visit, &target, revision).await?;
+    let (columns, _) = session.columns(&target).await?;
+    let value =
+        |column: &Column| version.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone());
+    let values = columns.iter().map(|column| (column.id, value(column))).collect();
+    session.set_values(&target, ValuesChange { values, ..ValuesChange::default() }).await?;
+    let item = session.item(&target).await?;
+    let said = sent.visit.page.minute(&version.at);
+    Ok(done(&address::browse(&item.path), &Flash::new("toast.row-restored", said)))
+}
+
+async fn find_version(visit: &Visit, target: &Target, revision: Id) -> Result<RowVersion> {
+    let before = Some(Id::new(revision.get().saturating_add(1)));
+    let found = visit.session.row_versions(target, before, 1).await?.items.pop();
+    found
+        .filter(|version| version.id == revision)
+        .ok_or_else(|| Error::not_found("the row has no such version any more"))
+}

@@ -1,6 +1,6 @@
 //! Lists and their rows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -102,7 +102,7 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
     let listed = session.list_filtered(&id.into(), request).await?;
     require_list(listed.place.kind)?;
     let names = Names::of(session, listed.page.items.iter().map(|item| item.modified_by)).await?;
-    let mut values: HashMap<Id, HashMap<String, serde_json::Value>> = HashMap::new();
+    let mut values: HashMap<Id, BTreeMap<String, serde_json::Value>> = HashMap::new();
     for ((row, id), value) in listed.values {
         values.entry(row).or_default().insert(id.to_string(), column::json(value));
     }

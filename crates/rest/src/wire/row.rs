@@ -1,6 +1,6 @@
 //! Rows of lists.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::{Code, Error, Id, Result};
 use repository::{Column, Item, RowChange, RowOutcome, RowVersion};
@@ -43,12 +43,12 @@ pub struct RowJson {
     /// User who changed it.
     pub modified_by: Option<PersonJson>,
     /// Values by column identifier. Empty fields are left out.
-    pub values: HashMap<String, Value>,
+    pub values: BTreeMap<String, Value>,
 }
 
 impl RowJson {
     /// Returns a row with its values.
-    pub fn of(item: &Item, values: HashMap<String, Value>, names: &Names) -> Self {
+    pub fn of(item: &Item, values: BTreeMap<String, Value>, names: &Names) -> Self {
         let opens = item.rights.has(model::Right::View);
         Self {
             id: item.id.to_string(),
@@ -182,7 +182,7 @@ pub struct RowOutcomeJson {
     /// Reason for the refusal; null on success.
     pub detail: Option<String>,
     /// After a conflict: the present values of the fields that the change was to set, by column identifier.
-    pub present: HashMap<String, Value>,
+    pub present: BTreeMap<String, Value>,
 }
 
 impl RowOutcomeJson {
@@ -215,7 +215,7 @@ pub struct RowVersionJson {
     /// User who stored it.
     pub by: PersonJson,
     /// Values by column identifier.
-    pub values: HashMap<String, Value>,
+    pub values: BTreeMap<String, Value>,
 }
 
 impl RowVersionJson {

@@ -119,6 +119,8 @@ struct Listing<'a> {
     faults: Vec<String>,
     filtered: bool,
     filter_name: String,
+    /// Label of the box that filters by name or title.
+    filter_label: String,
     /// Hidden fields of the name filter's form.
     hidden: Vec<(String, String)>,
     short: bool,
@@ -209,6 +211,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         filtered: view.filters(),
         hidden: hidden(&view),
         filter_name: view.name.clone(),
+        filter_label: title
+            .map_or_else(|| visit.page.s("filter.here").to_owned(), |title| visit.page.f1("list.filter", &title.name)),
         query: view.query(),
         may_add: found.place.rights.has(Right::Add),
         may_delete: found.place.rights.has(Right::Delete),

@@ -59,6 +59,9 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         was.name = format!("was-{}", column.id).into();
         let text = typed.map_or(present, |typed| typed.text(&name));
         let mut field = field(page, &visit.session, column, text).await?;
+        if subject.item.kind == NodeKind::Row {
+            field = in_one_line(column, field);
+        }
         field.name = name.into();
         field.required = column.required && subject.item.kind == NodeKind::Row;
         fields.extend([field, was]);
@@ -76,7 +79,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         page,
         title: own.map_or_else(
             || page.s("action.edit-columns").to_owned(),
-            |own| page.f2("column.of", &own.name, &item.name),
+            |own| page.f2("column.of", &own.name, item.shown_name()),
         ),
         icon: icon("columns"),
         action: own.map_or_else(|| action.clone(), |own| format!("{action}/{}", own.id)),
@@ -105,6 +108,16 @@ async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> 
     })
 }
 
+/// Turns the field of a text in a row into a single line, unless its text has several. Libraries have no notes of
+/// their own from earlier versions, so their texts may be long.
+pub fn in_one_line(column: &Column, field: Field) -> Field {
+    match column.kind {
+        ColumnKind::Text if !field.value.contains('\n') => Field { input: Input::Line("text"), ..field },
+        _ => field,
+    }
+}
+
+/// Returns the field for a value of a column.
 pub async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
     let label = column.name.as_str();
     let mut field = match &column.kind {
@@ -149,7 +162,7 @@ pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) 
 pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let subject = subject(&sent.visit, &id, None).await?;
     match store(&sent, &subject).await {
-        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.shown_name()))),
         Err(error) => refuse::show_form_again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
     }
 }
@@ -165,7 +178,7 @@ pub async fn save_one(
     let subject = subject(visit, &id, Some(&column)).await?;
     match store(&sent, &subject).await {
         Ok(()) if script => fresh_cell(visit, &id, &column).await,
-        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.shown_name()))),
         Err(error) if script => Ok(problem(&visit.page, &error)),
         Err(error) => refuse::show_form_again(form(visit, &subject, Some(&sent.fields)).await?, error),
     }

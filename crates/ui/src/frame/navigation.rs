@@ -29,7 +29,7 @@ pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
 pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
-    let (libraries, sites) = inside(&visit.session, site, here).await?;
+    let (libraries, lists, sites) = inside(&visit.session, site, here).await?;
     visit.page.accent = site.accent;
     let page = &visit.page;
     let home =
@@ -78,7 +78,9 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
         });
     }
     let mut groups = vec![NavGroup { title: String::new(), links: first }];
-    for (title, links) in [(page.s("nav.libraries"), libraries), (page.s("nav.sites"), sites)] {
+    for (title, links) in
+        [(page.s("nav.libraries"), libraries), (page.s("nav.lists"), lists), (page.s("nav.sites"), sites)]
+    {
         if !links.is_empty() {
             groups.push(NavGroup { title: title.to_owned(), links });
         }
@@ -88,9 +90,11 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
 }
 
 /// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
-/// site contains everything, so it is none, and neither is a place whose path cannot be a filter.
+/// site contains everything, so it is none, and neither is a place whose path cannot be a filter. Lists contain no
+/// documents, so the place is the site of a list.
 pub fn set_search_place(page: &mut Page, way: &[Item]) {
-    let place = way.iter().rev().find(|item| item.kind.is_container()).filter(|item| !item.path.is_empty());
+    let place = way.iter().rev().find(|item| item.kind.is_container() && item.kind != NodeKind::List);
+    let place = place.filter(|item| !item.path.is_empty());
     page.search_place = place.and_then(|item| {
         let value = SearchQuery::quoted(&item.path);
         let is_whole = value.trim_matches('"') == item.path;
@@ -98,7 +102,8 @@ pub fn set_search_place(page: &mut Page, way: &[Item]) {
     });
 }
 
-async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>)> {
+/// Returns the links to the libraries, lists and sites in a site.
+async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>, Vec<NavLink>)> {
     let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_LISTED).await?;
     let link = |item: &Item| NavLink {
         href: address::browse(&item.path),
@@ -110,15 +115,15 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
         label: item.name.clone(),
         current: item.id == here,
     };
-    let (sites, libraries): (Vec<_>, Vec<_>) = listed.items.iter().partition(|item| item.kind == NodeKind::Site);
-    let mut sites: Vec<NavLink> = sites.into_iter().map(link).collect();
+    let links = |kind: NodeKind| listed.items.iter().filter(move |item| item.kind == kind).map(link);
+    let mut sites: Vec<NavLink> = links(NodeKind::Site).collect();
     if site.path.is_empty() {
         for other in session.sites(MAX_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
             let (href, label) = (address::browse(&other.path), other.title.clone());
             sites.push(NavLink { href, icon: icon("site"), label, current: false });
         }
     }
-    Ok((libraries.into_iter().map(link).collect(), sites))
+    Ok((links(NodeKind::Library).collect(), links(NodeKind::List).collect(), sites))
 }
 
 /// Highlights the link with this URL in the side bar.

@@ -22,6 +22,7 @@ async fn form<'a>(visit: &'a Visit, list: &Item, columns: &[Column], typed: Opti
         let name = values::field_name(column.id);
         let text = typed.map(|typed| typed.text(&name)).unwrap_or_default();
         let mut field = values::field(page, &visit.session, column, text).await?;
+        field = values::in_one_line(column, field);
         field.name = name.into();
         field.required = column.required;
         fields.push(field);

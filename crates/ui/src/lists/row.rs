@@ -35,6 +35,8 @@ struct VersionLine {
     changes: Vec<(String, String, String)>,
     /// True for the version that the row has now.
     present: bool,
+    /// True for the version with which the row was added.
+    first: bool,
 }
 
 #[derive(Template)]
@@ -75,7 +77,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         list,
         crumbs: navigation::crumbs(way),
         facts: facts(visit, &columns, &values, &names),
-        versions: lines(visit, &columns, &versions, &names),
+        versions: lines(visit, item, &columns, &versions, &names),
         created_by: names::name_of(&names, item.created_by),
         modified_by: names::name_of(&names, item.modified_by),
         may_edit: item.rights.has(Right::Edit),
@@ -107,10 +109,11 @@ fn text(visit: &Visit, value: Option<&ColumnValue>, names: &HashMap<Id, Principa
     value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, names))
 }
 
-/// Describes each version by what it changed in the one before it. The first one that a list still has is described by
-/// nothing, because it is not known what came before.
+/// Describes each version by what it changed in the one before it. For the oldest one that the list still has, that is
+/// not known.
 fn lines(
     visit: &Visit,
+    item: &Item,
     columns: &[Column],
     versions: &[RowVersion],
     names: &HashMap<Id, PrincipalName>,
@@ -136,6 +139,7 @@ fn lines(
             by: names::name_of(names, version.by),
             changes,
             present: number == 0,
+            first: version.at == item.created_at,
         });
     }
     lines

@@ -1,0 +1,106 @@
+// A list: created from the page of a site, given columns, filled by its form, sorted, changed in place, and one row
+// followed through its versions, its deletion and back.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Looks at a page: nothing wider than the screen, nothing that axe-core finds, and a picture. */
+async function look(page, name) {
+  await assertFits(page);
+  await assertAccessible(page);
+  await picture(page, `lists/${name}`);
+}
+
+/** Answers the dialog or form of the page: fields by label, then its main button. */
+async function answer(page, fields, button) {
+  const form = page.locator('#form');
+  for (const [label, text] of Object.entries(fields)) {
+    const field = form.getByLabel(label, { exact: true });
+    if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(text);
+    else await field.fill(text);
+  }
+  await form.getByRole('button', { name: button, exact: true }).click();
+  await form.waitFor({ state: 'detached' });
+}
+
+for (const scheme of ['light', 'dark']) {
+  for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+    test(`a list is made, filled and changed: ${scheme}, ${screen}`, async () => {
+      const list = `Tasks ${scheme} ${screen}`;
+      const at = (name) => `${scheme}-${screen}-${name}`;
+      const page = await openPage(browser, server, { scheme, viewport });
+      await signIn(page);
+      await page.goto('/browse');
+      await page.getByRole('link', { name: 'New list' }).click();
+      await answer(page, { Name: list, 'Column for the titles': 'Task' }, 'Create');
+      await page.getByRole('heading', { name: list }).waitFor();
+      await page.getByText('No rows yet').waitFor();
+      await look(page, at('empty'));
+      await page.getByRole('button', { name: 'More' }).first().click();
+      await page.getByRole('link', { name: 'List settings' }).click();
+      for (const [name, kind] of [['State', 'choice'], ['Due', 'date'], ['Effort', 'number'], ['Note', 'note']]) {
+        await page.getByRole('link', { name: 'New column' }).click();
+        const fields = { Name: name, 'Kind of value': kind };
+        if (kind === 'choice') fields.Choices = 'open\nin work\ndone';
+        await answer(page, fields, 'Save');
+        await page.getByRole('link', { name, exact: true }).waitFor();
+      }
+      await look(page, at('settings'));
+      await page.goto(`/browse/${encodeURIComponent(list)}`);
+      for (const [task, state, due, effort, note] of [
+        ['Call <b>Anna</b> & Bert', 'open', '2026-12-01', '2.5', 'First line\nsecond line'],
+        ['Write the offer', 'in work', '2026-11-30', '', ''],
+        ['Archive', 'done', '', '1', ''],
+      ]) {
+        await page.getByRole('link', { name: 'New row' }).click();
+        if (task === 'Archive') await look(page, at('form'));
+        await answer(page, { Task: task, State: state, Due: due, Effort: effort, Note: note }, 'Save');
+        await page.getByRole('link', { name: task, exact: true }).waitFor();
+      }
+      const titles = () => page.locator('tbody tr[data-id] .item a').allTextContents();
+      assert.deepEqual(await titles(), ['Call <b>Anna</b> & Bert', 'Write the offer', 'Archive']);
+      await look(page, at('rows'));
+      if (screen === 'wide') {
+        await page.getByRole('link', { name: 'Due', exact: true }).click();
+        await page.waitForURL(/sort=/);
+        await page.waitForFunction(() => document.querySelector('tbody .item a').textContent === 'Write the offer');
+        assert.deepEqual(await titles(), ['Write the offer', 'Call <b>Anna</b> & Bert', 'Archive']);
+        await page.getByRole('link', { name: 'Task', exact: true }).click();
+        await page.waitForFunction(() => document.querySelector('tbody .item a').textContent === 'Archive');
+        const cell = page.getByRole('row', { name: 'Archive' }).locator('td[data-label="Effort"]');
+        await cell.locator('[data-cell]').click();
+        await cell.locator('#cell-field').fill('7');
+        await page.keyboard.press('Enter');
+        await page.waitForFunction(() => [...document.querySelectorAll('td[data-label="Effort"]')].some((td) => td.textContent.includes('7')));
+      }
+      await page.getByRole('link', { name: 'Call <b>Anna</b> & Bert', exact: true }).click();
+      await page.getByRole('heading', { name: 'Call <b>Anna</b> & Bert', level: 1 }).waitFor();
+      await page.getByRole('link', { name: 'Edit', exact: true }).click();
+      await answer(page, { Task: 'Call Anna', State: 'done' }, 'Save');
+      await page.getByRole('heading', { name: 'Call Anna', level: 1 }).waitFor();
+      await look(page, at('row'));
+      await page.getByRole('button', { name: 'Restore' }).click();
+      await page.getByRole('heading', { name: 'Call <b>Anna</b> & Bert', level: 1 }).waitFor();
+      await page.getByRole('button', { name: 'More' }).last().click();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('heading', { name: list }).waitFor();
+      assert.equal((await titles()).length, 2);
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await page.getByRole('link', { name: 'Call <b>Anna</b> & Bert', exact: true }).waitFor();
+      await page.finish();
+    });
+  }
+}

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use axum::Json as Reply;
-use axum::http::StatusCode;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
 use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result};
 use repository::{Filter, ListRequest, Session, Sort};
 use serde::Deserialize;
@@ -12,15 +14,17 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use http_core::identity::Authenticated;
+use http_core::protocol::content_type;
 use http_core::server::error::Answer;
+use http_core::server::request_body;
 use http_core::server::state::AppState;
-use http_core::transfer::listing_cursor;
+use http_core::transfer::{listing_cursor, rows_csv};
 
 use super::extract::{Create, Ids, Query};
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::{List, PageQuery, cursor_of, limit};
 use super::wire::row::{
-    NewList, NewRow, RowChanges, RowJson, RowOutcomeJson, RowOutcomes, RowPage, RowVersionJson, values_of,
+    ImportReport, NewList, NewRow, RowChanges, RowJson, RowOutcomeJson, RowOutcomes, RowPage, RowVersionJson, values_of,
 };
 use super::wire::{Once, column};
 
@@ -46,12 +50,36 @@ pub struct RowQuery {
     cursor: Option<String>,
 }
 
+/// Order of exported rows.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExportQuery {
+    /// `added` (the default), `modified`, `person` who changed them last, or the identifier of a column.
+    #[param(value_type = Option<super::wire::rules::RowSortText>)]
+    sort: Option<String>,
+    /// `ascending` (the default) or `descending`.
+    #[param(value_type = Option<super::wire::rules::Order>)]
+    order: Option<String>,
+}
+
+/// Options of an import.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ImportQuery {
+    /// True to change nothing, and only to say what would be refused.
+    dry_run: bool,
+}
+
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(create_list))
         .routes(routes!(rows, add_row))
         .routes(routes!(change_rows))
         .routes(routes!(revisions))
+        .routes(routes!(export_rows))
+        .routes(routes!(import_rows))
 }
 
 /// Create a list in a site
@@ -187,6 +215,56 @@ async fn revisions(
     let names = Names::of(&caller.session, page.items.iter().map(|version| version.by)).await?;
     let items = page.items.into_iter().map(|version| RowVersionJson::of(version, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
+}
+
+/// Download the rows of a list as CSV
+///
+/// The first column is `#`, the number of the row; the others are the columns of the list. Times are in UTC. A text that
+/// begins like a formula has an apostrophe in front, which an import removes.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/rows.csv",
+    operation_id = "export_rows",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), ExportQuery),
+    responses((status = 200, description = "The file", body = Vec<u8>, content_type = "text/csv"))
+)]
+async fn export_rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ExportQuery>) -> Answer<Response> {
+    let query = RowQuery { sort: query.sort, order: query.order, ..RowQuery::default() };
+    let (sort, descending) = order_of(&query)?;
+    let request = ListRequest { sort, descending, ..ListRequest::default() };
+    Ok(rows_csv::send(caller.session, &id.into(), request, false).await?)
+}
+
+/// Add and change rows of a list by CSV
+///
+/// The first line has the titles: names of columns, and `#` for the number of a row to change; rows without a number
+/// are added. At most 5,000 rows, separated by commas, semicolons or tabs. Rows that cannot be read or saved are left
+/// out and listed.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/rows.csv",
+    operation_id = "import_rows",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), ImportQuery),
+    request_body(content = String, content_type = "text/csv"),
+    responses((status = 200, description = "What was done", body = ImportReport))
+)]
+async fn import_rows(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<ImportQuery>,
+    request: Request,
+) -> Answer<Reply<ImportReport>> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if kind.is_none_or(|kind| content_type::essence(kind) != "text/csv") {
+        return Err(Error::invalid("the body must be CSV: send Content-Type: text/csv")
+            .with_code(Code::UnsupportedMediaType)
+            .into());
+    }
+    let body = request_body::read_to_end(request.into_body(), request_body::FIELDS).await?;
+    let table = request_body::parse_off_thread(body, rows_csv::Table::read).await?;
+    Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, query.dry_run).await?.into()))
 }
 
 async fn columns_of(session: &Session, list: Id) -> Result<Vec<repository::Column>> {

@@ -7,4 +7,5 @@ pub mod content;
 pub mod listing_cursor;
 pub mod query;
 pub mod receive;
+pub mod rows_csv;
 pub mod send;

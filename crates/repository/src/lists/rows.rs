@@ -93,6 +93,17 @@ pub struct RowVersion {
     pub values: Vec<(Id, ColumnValue)>,
 }
 
+/// Which of the changes in a batch are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All, or none.
+    All,
+    /// Those that can be made.
+    Possible,
+    /// None; they are only checked.
+    Nothing,
+}
+
 /// A change that was checked and can be made.
 enum Step<'a> {
     Add { fields: Fields, title: Option<String> },
@@ -108,6 +119,16 @@ impl Session {
     /// `NotFound`; `Conflict` with code `wrong_kind` for an item that is not a list; `Invalid` with code `too_many`.
     #[boxed]
     pub async fn change_rows(&self, list: &Target, changes: Vec<RowChange>, atomic: bool) -> Result<Vec<RowOutcome>> {
+        self.batch(list, changes, if atomic { Extent::All } else { Extent::Possible }).await
+    }
+
+    /// Returns the outcomes that changes would have, as [`Session::change_rows`] does, and changes nothing.
+    #[boxed]
+    pub async fn check_rows(&self, list: &Target, changes: Vec<RowChange>) -> Result<Vec<RowOutcome>> {
+        self.batch(list, changes, Extent::Nothing).await
+    }
+
+    async fn batch(&self, list: &Target, changes: Vec<RowChange>, extent: Extent) -> Result<Vec<RowOutcome>> {
         let fields: usize = changes.iter().map(|change| change.values().count()).sum();
         if changes.len() > MAX_CHANGES || fields > MAX_FIELDS {
             return Err(Error::invalid(format!(
@@ -127,7 +148,8 @@ impl Session {
             let mut batch = Batch::new(transaction, guard, checked, list, &path)?;
             let columns = std::mem::take(&mut batch.columns);
             let steps = batch.check(transaction, &columns, &changes)?;
-            if atomic && batch.outcomes.iter().any(|outcome| outcome.error.is_some()) {
+            let is_refused = batch.outcomes.iter().any(|outcome| outcome.error.is_some());
+            if extent == Extent::Nothing || extent == Extent::All && is_refused {
                 return Ok(batch.outcomes);
             }
             batch.make(transaction, &columns, steps)?;

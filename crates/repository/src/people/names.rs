@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use async_recursion::async_recursion as boxed;
 use database::configuration::principal;
 use database::{Database, Reader};
-use model::{Id, Result, fold};
+use model::{Code, Error, Id, Result, fold};
 
 use super::PrincipalName;
 use crate::Session;
@@ -35,6 +35,29 @@ impl Session {
             Ok(found.iter().filter_map(|id| names.remove(id)).collect())
         };
         self.repository.inner.configuration.read(search).await
+    }
+
+    /// Finds the user or group with this login or name, ignoring case. A login takes precedence over a name.
+    ///
+    /// # Errors
+    /// `Invalid` with code `unknown_person` or `ambiguous_person`.
+    #[boxed]
+    pub async fn find_principal(&self, text: &str) -> Result<Id> {
+        let wanted = fold(text.trim());
+        let found = self.search_principals(text.trim(), MAX_FOUND).await?;
+        let by_login = found.iter().find(|name| name.login.as_deref().is_some_and(|login| fold(login) == wanted));
+        let mut by_name = found.iter().filter(|name| fold(&name.name) == wanted);
+        let shown = || text.escape_debug().take(80).collect::<String>();
+        match (by_login, by_name.next(), by_name.next()) {
+            (Some(name), _, _) | (None, Some(name), None) => Ok(name.id),
+            (None, Some(_), Some(_)) => {
+                Err(Error::invalid(format!("several people have the name \"{}\"; type the login instead", shown()))
+                    .with_code(Code::AmbiguousPerson))
+            }
+            (None, None, _) => {
+                Err(Error::invalid(format!("there is no user or group \"{}\"", shown())).with_code(Code::UnknownPerson))
+            }
+        }
     }
 
     /// Returns the names of users and groups, including disabled and deleted accounts. Identifiers that do not exist

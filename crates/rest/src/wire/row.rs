@@ -13,6 +13,7 @@ use super::column;
 use super::item::{Names, PersonJson};
 use http_core::protocol::time;
 use http_core::server::error;
+use http_core::transfer::rows_csv::Report;
 
 /// A new list.
 #[derive(Deserialize, ToSchema)]
@@ -201,6 +202,49 @@ impl RowOutcomeJson {
             code: outcome.error.as_ref().map(|error| error.code().as_str()),
             detail: outcome.error.as_ref().map(|error| error.message().to_owned()),
             present: present.map(|(id, value)| (id.to_string(), value.map_or(Value::Null, column::json))).collect(),
+        }
+    }
+}
+
+/// What an import did.
+#[derive(Serialize, ToSchema)]
+pub struct ImportReport {
+    /// Rows in the file.
+    pub rows: usize,
+    /// Rows that were added.
+    pub added: usize,
+    /// Rows of the list that were changed, or had these values already.
+    pub changed: usize,
+    /// Rows that were refused.
+    pub refused: usize,
+    /// The first of them, at most 100.
+    pub refusals: Vec<ImportRefusal>,
+}
+
+/// A row that was refused.
+#[derive(Serialize, ToSchema)]
+pub struct ImportRefusal {
+    /// Line of the file in which the row begins, counted from 1.
+    pub line: u64,
+    /// Stable error code.
+    pub code: &'static str,
+    /// Reason for the refusal.
+    pub detail: String,
+}
+
+impl From<Report> for ImportReport {
+    fn from(report: Report) -> Self {
+        let refusals = report.refusals.into_iter().map(|refusal| ImportRefusal {
+            line: refusal.line,
+            code: refusal.error.code().as_str(),
+            detail: refusal.error.message().to_owned(),
+        });
+        Self {
+            rows: report.rows,
+            added: report.added,
+            changed: report.changed,
+            refused: report.refused,
+            refusals: refusals.collect(),
         }
     }
 }

@@ -5,7 +5,6 @@ use repository::{Column, Filter, Session, Sort, ValueTest};
 
 use crate::frame::page::Page;
 use crate::frame::value_format;
-use crate::wording::people;
 use http_core::protocol::segments::encode_query;
 
 /// Number of library columns shown by default.
@@ -268,7 +267,7 @@ impl View {
     }
 
     async fn person(&self, page: &Page, session: &Session, text: &str, faults: &mut Vec<String>) -> Result<Option<Id>> {
-        match people::find(session, text).await {
+        match session.find_principal(text).await {
             Ok(id) => Ok(Some(id)),
             Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {
                 faults.push(crate::frame::refuse::message_for(page, &error));

@@ -260,7 +260,7 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
         ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
-        ColumnKind::Person => match people::find(&visit.session, &text).await {
+        ColumnKind::Person => match visit.session.find_principal(&text).await {
             Ok(id) => ColumnValue::Person(id),
             Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),
             Err(error) => return Err(error),

@@ -68,7 +68,7 @@ struct FarmAuditPage<'a> {
 
 /// Finds a user or group. Disabled users are found by their login.
 async fn find(session: &Session, text: &str) -> Result<Id> {
-    match people::find(session, text).await {
+    match session.find_principal(text).await {
         Ok(id) => Ok(id),
         Err(error) => session.account_by_login(text.trim()).await.map(|account| account.id).map_err(|_| error),
     }

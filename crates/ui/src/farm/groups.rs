@@ -127,7 +127,7 @@ pub async fn delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 pub async fn add(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     let who = sent.fields.trimmed("who");
-    session.add_member(id.parse()?, people::find(session, &who).await?).await?;
+    session.add_member(id.parse()?, session.find_principal(&who).await?).await?;
     Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", who)))
 }
 

@@ -136,7 +136,7 @@ async fn create(visit: &Visit, fields: &Fields) -> Result<String> {
     let path = SitePath::parse(&fields.trimmed("path"))?;
     let owner = match fields.trimmed("owner").as_str() {
         "" => None,
-        text => Some(people::find(&visit.session, text).await?),
+        text => Some(visit.session.find_principal(text).await?),
     };
     let database = fields.trimmed("database");
     visit.session.create_site_collection(&path, &fields.trimmed("title"), Some(&database), owner).await?;

@@ -1,8 +1,9 @@
-//! Lists: creating them, the form for a new row, and the page of a row.
+//! Lists: creating them, the form for a new row, the page of a row, and rows to and from spreadsheets.
 
 mod new_list;
 mod new_row;
 pub mod row;
+mod spreadsheet;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -14,5 +15,7 @@ pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/items/{id}/new-list", get(new_list::ask).post(new_list::make))
         .route("/items/{id}/new-row", get(new_row::ask).post(new_row::make))
+        .route("/items/{id}/paste", get(spreadsheet::ask).post(spreadsheet::paste))
+        .route("/items/{id}/rows.csv", get(spreadsheet::export))
         .route("/items/{id}/revisions/{revision}/restore", post(row::restore))
 }

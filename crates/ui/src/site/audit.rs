@@ -55,7 +55,7 @@ impl View {
     async fn filter(&self, session: &Session) -> Result<AuditFilter> {
         let actor = match self.who.trim() {
             "" => None,
-            text => Some(people::find(session, text).await?),
+            text => Some(session.find_principal(text).await?),
         };
         Ok(AuditFilter { actor, action: Some(self.action.clone()).filter(|action| !action.is_empty()) })
     }

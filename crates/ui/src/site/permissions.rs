@@ -114,7 +114,7 @@ fn place_name<'a>(way: &'a [Item], path: &'a str) -> &'a str {
 
 async fn explain(visit: &Visit, target: &Target, way: &[Item], text: &str) -> Result<Why> {
     let page = &visit.page;
-    let person = match people::find(&visit.session, text).await {
+    let person = match visit.session.find_principal(text).await {
         Ok(person) => person,
         Err(error) => {
             let fault = refuse::message_for(page, &error);
@@ -188,7 +188,7 @@ pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 }
 
 async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
-    let person = people::find(&visit.session, who).await?;
+    let person = visit.session.find_principal(who).await?;
     let target = Target::Id(item.id);
     match visit.session.grant(&target, person, role).await {
         Err(error) if error.code() == Code::Inherits => {

@@ -1,6 +1,6 @@
 //! Lookup of users and groups by typed names.
 
-use model::{Code, Error, Id, Result, fold};
+use model::{Id, Result};
 use repository::{PrincipalName, Session};
 
 /// Number of suggestions for a user or group field.
@@ -21,22 +21,4 @@ fn typed(name: &PrincipalName) -> String {
 pub async fn login_or_name(session: &Session, id: Id) -> Result<String> {
     let names = session.principal_names(&[id]).await?;
     Ok(names.get(&id).map(typed).unwrap_or_default())
-}
-
-/// Finds the user or group with this login or name, ignoring case. A login takes precedence over a name.
-pub async fn find(session: &Session, text: &str) -> Result<Id> {
-    let wanted = fold(text.trim());
-    let found = session.search_principals(text.trim(), SUGGESTED).await?;
-    let by_login = found.iter().find(|name| name.login.as_deref().is_some_and(|login| fold(login) == wanted));
-    let mut by_name = found.iter().filter(|name| fold(&name.name) == wanted);
-    match (by_login, by_name.next(), by_name.next()) {
-        (Some(name), _, _) | (None, Some(name), None) => Ok(name.id),
-        (None, Some(_), Some(_)) => {
-            Err(Error::invalid(format!("several people have the name \"{text}\"; type the login instead"))
-                .with_code(Code::AmbiguousPerson))
-        }
-        (None, None, _) => {
-            Err(Error::invalid(format!("there is no user or group \"{text}\"")).with_code(Code::UnknownPerson))
-        }
-    }
 }

@@ -1,0 +1,114 @@
+//! The fields of a file: values as texts, and texts as values.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use model::{ColumnValue, Id, Timestamp, fold};
+use repository::PrincipalName;
+
+use crate::protocol::time;
+
+/// Title of the column with the numbers of rows.
+pub const NUMBER: &str = "#";
+/// Mark at the beginning of a file, by which spreadsheets know that it is UTF-8.
+pub const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Formats one line.
+pub fn line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
+    let fields = fields.map(|field| {
+        let plain = !field.contains([',', '"', '\r', '\n', ';']) && field.trim() == field;
+        if plain { field.into_owned() } else { format!("\"{}\"", field.replace('"', "\"\"")) }
+    });
+    fields.collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+/// Returns a text that no spreadsheet executes.
+pub fn guarded(text: &str) -> Cow<'_, str> {
+    let is_executed = text.starts_with(['=', '+', '-', '@', '\'']) || text.starts_with(char::is_control);
+    if is_executed { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
+
+/// Formats a value.
+pub fn written<'a>(value: &'a ColumnValue, names: &HashMap<Id, PrincipalName>) -> Cow<'a, str> {
+    match value {
+        ColumnValue::Text(text) => guarded(text),
+        ColumnValue::Number(number) => number.to_string().into(),
+        ColumnValue::Date(at) => {
+            let text = time::format(*at);
+            text.strip_suffix("T00:00:00Z").unwrap_or(&text).to_owned().into()
+        }
+        ColumnValue::Person(id) => {
+            let name = names.get(id).map(|name| name.login.as_deref().unwrap_or(&name.name)).unwrap_or_default();
+            guarded(name).into_owned().into()
+        }
+        ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
+    }
+}
+
+/// Removes the apostrophe that [`guarded`] added.
+pub fn bare(text: &str) -> &str {
+    text.strip_prefix('\'').unwrap_or(text)
+}
+
+/// Reads a number. Spreadsheets that separate fields by semicolons write the comma for decimals.
+pub fn number(text: &str, separator: u8) -> Option<f64> {
+    let plain = match separator {
+        b';' | b'\t' if text.contains(',') && !text.contains('.') => text.replacen(',', ".", 1),
+        _ => text.to_owned(),
+    };
+    let known = plain.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
+    plain.parse::<f64>().ok().filter(|number| known && number.is_finite())
+}
+
+/// Reads a day or a time, as in `2026-11-28`, `28.11.2026` or `2026-11-28T12:00:00Z`.
+pub fn day(text: &str) -> Option<Timestamp> {
+    let parts: Vec<&str> = text.split('.').collect();
+    let digits = |part: &str, most: usize| (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    match parts.as_slice() {
+        [day, month, year] if digits(day, 2) && digits(month, 2) && digits(year, 4) && year.len() == 4 => {
+            time::parse_day(&format!("{year}-{month:0>2}-{day:0>2}")).ok()
+        }
+        _ => time::parse_day(text).ok(),
+    }
+}
+
+/// Reads a Boolean, in the languages of the pages.
+pub fn yes_or_no(text: &str) -> Option<bool> {
+    match fold(text).as_str() {
+        "yes" | "true" | "1" | "x" | "ja" | "wahr" => Some(true),
+        "no" | "false" | "0" | "nein" | "falsch" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_would_be_executed_come_back_as_they_were() {
+        for text in ["=1+1", "+1", "-1", "@x", "'quoted'", "''", "\tx", "plain", "a=b", ""] {
+            let sent = guarded(text);
+            assert!(!sent.starts_with(['=', '+', '-', '@']) && !sent.starts_with('\t'), "{sent}");
+            assert_eq!(bare(&sent), text);
+        }
+    }
+
+    #[test]
+    fn numbers_and_days_are_read_as_people_write_them() {
+        assert_eq!(number("1.5", b','), Some(1.5));
+        assert_eq!(number("1,5", b';'), Some(1.5));
+        assert_eq!(number("1,5", b','), None);
+        assert_eq!(number("-2e3", b'\t'), Some(-2000.0));
+        for bad in ["inf", "NaN", "1e999", "zehn", "1.2.3", "1,2,3"] {
+            assert_eq!(number(bad, b';'), None, "{bad}");
+        }
+        assert_eq!(day("28.11.2026"), day("2026-11-28"));
+        assert_eq!(day("3.1.2026"), day("2026-01-03"));
+        assert!(day("2026-11-28T12:00:00Z").is_some());
+        for bad in ["28.11.26", "31.02.2026", "tomorrow", "1.2", "..", "é.1.2026"] {
+            assert_eq!(day(bad), None, "{bad}");
+        }
+        assert_eq!([yes_or_no("Ja"), yes_or_no("0"), yes_or_no("perhaps")], [Some(true), Some(false), None]);
+    }
+}

@@ -1,0 +1,14 @@
+//! Rows of lists as CSV (RFC 4180): sent page by page, and read from files and spreadsheets.
+//!
+//! The first column of a file is `#`, the number of the row; the others are the columns of the list. A text that a
+//! spreadsheet would execute, because it begins with `=`, `+`, `-`, `@` or a control character, gets an apostrophe in
+//! front, and so does one that begins with an apostrophe. Reading removes exactly one.
+
+mod fields;
+mod import;
+mod send;
+mod table;
+
+pub use import::{Refusal, Report, import};
+pub use send::send;
+pub use table::Table;

@@ -378,3 +378,69 @@ async fn a_list_keeps_as_many_versions_as_its_settings_say() {
     })
     .await;
 }
+
+/// Few rows are found by the index of a column and sorted, many by a walk in the order of the listing. Both show the
+/// same as a plain filter and sort.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (berta, _) = farm.person("berta").await;
+        let (list, title) = new_list(&admin).await;
+        let number = column(&admin, &list, "Number", ColumnKind::Number).await;
+        let word = column(&admin, &list, "Word", ColumnKind::Text).await;
+        let person = column(&admin, &list, "Owner", ColumnKind::Person).await;
+        const ROWS: usize = 2_500;
+        // `word` is the same for many rows, `number` for few, and each third row has no number.
+        let word_of = |i: usize| if i % 25 == 0 { "Rare" } else { "Usual" };
+        let number_of = |i: usize| (i % 3 != 0).then_some((i * 7 % 40) as f64);
+        for start in (0..ROWS).step_by(1_000) {
+            let add = |i: usize| RowChange::Add {
+                set: vec![
+                    (title, text(&format!("{i:04}"))),
+                    (word, text(word_of(i))),
+                    (number, number_of(i).map(ColumnValue::Number)),
+                    (person, Some(ColumnValue::Person([berta, admin.principal().id][i % 2]))),
+                ],
+            };
+            let changes = (start..ROWS.min(start + 1_000)).map(add).collect();
+            assert!(change(&admin, &list, changes).await.iter().all(|outcome| outcome.error.is_none()));
+        }
+        let usual = (word, ValueTest::Is(ColumnValue::Text("Usual".into())));
+        let rare = (word, ValueTest::Is(ColumnValue::Text("Rare".into())));
+        let some = (number, ValueTest::Between(3.0, 9.5));
+        let contains = (title, ValueTest::Contains("1".into()));
+        type Passes = fn(usize, Option<f64>) -> bool;
+        let cases: [(Vec<(Id, ValueTest)>, Passes); 4] = [
+            (vec![usual.clone()], |i, _| i % 25 != 0),
+            (vec![rare.clone()], |i, _| i % 25 == 0),
+            (vec![usual, some], |i, n| i % 25 != 0 && n.is_some_and(|n| (3.0..=9.5).contains(&n))),
+            (vec![contains, rare], |i, _| i % 25 == 0 && format!("{i:04}").contains('1')),
+        ];
+        for (values, passes) in cases {
+            let fits: Vec<usize> = (0..ROWS).filter(|i| passes(*i, number_of(*i))).collect();
+            for sort in [Sort::Name, Sort::Column(number), Sort::Column(person), Sort::Person, Sort::Modified] {
+                for descending in [false, true] {
+                    let filter = Filter { values: values.clone(), ..Filter::default() };
+                    let request = ListRequest { sort, descending, filter, ..ListRequest::default() };
+                    let seen = titles(&admin, &list, &request, 400).await;
+                    let mut sorted = seen.clone();
+                    sorted.sort();
+                    let expected: Vec<String> = fits.iter().map(|i| format!("{i:04}")).collect();
+                    assert_eq!(sorted, expected, "{sort:?} {descending} {values:?}");
+                    if sort == Sort::Column(number) {
+                        let keys: Vec<Option<f64>> =
+                            seen.iter().map(|title| number_of(title.parse().unwrap())).collect();
+                        let filled: Vec<f64> = keys.iter().flatten().copied().collect();
+                        assert!(keys[..filled.len()].iter().all(Option::is_some), "empty fields are last");
+                        assert!(if descending { filled.iter().rev().is_sorted() } else { filled.is_sorted() });
+                    }
+                    if sort == Sort::Name {
+                        assert!(if descending { seen.iter().rev().is_sorted() } else { seen.is_sorted() });
+                    }
+                }
+            }
+        }
+    })
+    .await;
+}

@@ -2,7 +2,8 @@
 
 use model::{Id, Result, Timestamp};
 
-use crate::{Reader, Row, Transaction, params, statements};
+use crate::statement::{Inserts, insert_rows};
+use crate::{Reader, Row, Transaction, Value, params, statements};
 
 /// The columns that [`read`] expects, in its order.
 macro_rules! columns {
@@ -11,8 +12,19 @@ macro_rules! columns {
     };
 }
 
+/// The columns of a new event, in the order of [`values`].
+macro_rules! insert {
+    () => {
+        "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES "
+    };
+}
+
+/// Number of events that one statement inserts.
+const GROUP: usize = 16;
+
 statements! {
-    INSERT = "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES ($1, $2, $3, $4, $5, $6)";
+    INSERT = insert_rows!(insert!(), 6, 1);
+    INSERT_MANY = insert_rows!(insert!(), 6, GROUP);
     OF_NODE = concat!("SELECT ", columns!(), " FROM event
         WHERE node_id = $1 AND sequence < $2 AND (action <> 'document.read' OR actor_id = $3 OR $3 = 0)
         ORDER BY sequence DESC LIMIT $4");
@@ -57,9 +69,17 @@ fn read(row: &Row<'_>) -> Result<EventRow> {
 
 /// Adds an event. The database assigns its `sequence`.
 pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
-    let values =
-        params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail];
-    transaction.execute_deferred(INSERT, &values)
+    transaction.execute_deferred(INSERT, &values(event))
+}
+
+/// Adds many events, in their order.
+pub fn insert_many(transaction: &mut Transaction<'_>, events: &[EventRow]) -> Result<()> {
+    let rows: Vec<_> = events.iter().map(|event| values(event).into()).collect();
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
+}
+
+fn values(event: &EventRow) -> [Value<'_>; 6] {
+    params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail]
 }
 
 /// Events of an item older than `before`, newest first. Read events are limited to those by `reads_of`, if given.

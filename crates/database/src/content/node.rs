@@ -2,8 +2,8 @@
 
 use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber};
 
-use crate::statement::count_columns;
-use crate::{Reader, Row, Sql, Transaction, params, statements};
+use crate::statement::{Inserts, count_columns, insert_rows};
+use crate::{Reader, Row, Transaction, Value, params, statements};
 
 /// The columns that [`read_from`] expects, in its order. `$of` is the table or its alias.
 macro_rules! node_columns {
@@ -19,18 +19,29 @@ pub(super) use node_columns;
 /// Number of columns of an item in a row.
 pub(super) const WIDTH: usize = count_columns(node_columns!("node"));
 
+/// The columns of a new item, in the order of [`values`].
+macro_rules! insert {
+    () => {
+        "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by, \
+         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, title) \
+         VALUES "
+    };
+}
+
+/// Number of items that one statement inserts.
+const GROUP: usize = 8;
+
 statements! {
     FIND = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id = $1");
     FIND_CHILD = concat!("SELECT ", node_columns!("node"), " FROM node WHERE parent_id = $1 AND folded = $2");
     LOCK = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id = $1 {for_update}");
     HELD_BY = concat!("SELECT ", node_columns!("node"),
         " FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3");
-    INSERT = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at,
-        created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor,
-        title)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+    INSERT = insert_rows!(insert!(), 20, 1);
+    INSERT_MANY = insert_rows!(insert!(), 20, GROUP);
     UPDATE_CONTENT = "UPDATE node SET size = $2, media_type = $3, version_id = $4, published_id = $5, major = $6,
         minor = $7, modified_at = $8, modified_by = $9 WHERE id = $1";
+    FIND_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id");
     LOCK_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id {for_update}");
     COUNT_ROWS = "SELECT COUNT(*) FROM (SELECT id FROM node WHERE parent_id = $1 AND kind = 'row' LIMIT $2) AS counted";
     UPDATE_ROW = "UPDATE node SET title = $2, version_id = $3, published_id = $4, modified_at = $5, modified_by = $6
@@ -176,6 +187,11 @@ pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>
     transaction.find(LOCK, &params![id], read)
 }
 
+/// The items with these identifiers, in order of identifier.
+pub fn find_many(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
+    reader.query(FIND_MANY, &params![ids], read)
+}
+
 /// Reads the items with these identifiers and locks their rows until the transaction ends, in order of identifier.
 pub fn lock_many(transaction: &mut Transaction<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     transaction.query(LOCK_MANY, &params![ids], read)
@@ -194,8 +210,17 @@ pub fn held_by(reader: &mut Reader<'_>, holder: Id, after: Id, limit: usize) -> 
 
 /// Adds an item. A name that is taken in its parent is a conflict with code `unique_violation`.
 pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
-    const STATEMENT: Sql = INSERT;
-    let values = params![
+    transaction.execute_deferred(INSERT, &values(node))
+}
+
+/// Adds many items.
+pub fn insert_many(transaction: &mut Transaction<'_>, nodes: &[NodeRow]) -> Result<()> {
+    let rows: Vec<_> = nodes.iter().map(|node| values(node).into()).collect();
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
+}
+
+fn values(node: &NodeRow) -> [Value<'_>; 20] {
+    params![
         node.id,
         node.collection_id,
         node.parent_id,
@@ -216,8 +241,7 @@ pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
         node.number.major,
         node.number.minor,
         &node.title
-    ];
-    transaction.execute_deferred(STATEMENT, &values)
+    ]
 }
 
 /// Stores the fields that describe a document's latest and published version.

@@ -14,19 +14,35 @@ use model::{ColumnValue, Id, NodeKind, Result, SortValue};
 use super::column::{self, ColumnRow};
 use super::fields::Fields;
 use super::node::NodeRow;
+use crate::statement::{Inserts, insert_rows};
 use crate::{Reader, Transaction, params, statements};
+
+/// The columns of a new index entry.
+macro_rules! insert_entry {
+    () => {
+        "INSERT INTO field_index (parent_id, slot, number, text, node_id) VALUES "
+    };
+}
+
+/// Number of records, and of index entries, that one statement inserts.
+const RECORDS: usize = 16;
+const ENTRIES: usize = 32;
 
 statements! {
     FIND = "SELECT revision, fields FROM record WHERE node_id = $1";
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
     PUT = "INSERT INTO record (node_id, revision, fields) VALUES ($1, $2, $3)
         ON CONFLICT (node_id) DO UPDATE SET revision = excluded.revision, fields = excluded.fields";
+    INSERT = insert_rows!("INSERT INTO record (node_id, revision, fields) VALUES ", 3, 1);
+    INSERT_MANY = insert_rows!("INSERT INTO record (node_id, revision, fields) VALUES ", 3, RECORDS);
     DELETE = "DELETE FROM record WHERE node_id {in $1}";
     PLACES = "SELECT n.id, n.parent_id, n.library_id, n.kind, r.fields FROM record r JOIN node n ON n.id = r.node_id
         WHERE r.node_id {in $1}";
     SLOTS = "SELECT slot FROM column_definition WHERE library_id = $1 ORDER BY slot";
     ADD_ENTRY = "INSERT INTO field_index (parent_id, slot, number, text, node_id) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT DO NOTHING";
+    INSERT_ENTRY = insert_rows!(insert_entry!(), 5, 1);
+    INSERT_ENTRIES = insert_rows!(insert_entry!(), 5, ENTRIES);
     REMOVE_ENTRY = "DELETE FROM field_index
         WHERE parent_id = $1 AND slot = $2 AND number = $3 AND text = $4 AND node_id = $5";
     ADD_EMPTY = "INSERT INTO field_index (parent_id, slot, number, text, node_id)
@@ -138,11 +154,26 @@ pub fn values_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) -> Res
 
 /// Adds the record of an item that has none.
 pub fn insert(transaction: &mut Transaction<'_>, item: &NodeRow, revision: Id, fields: &Fields) -> Result<()> {
-    let place = Place::of(item);
-    for (slot, value) in place.entries(transaction, fields)? {
-        place.add_entry(transaction, slot, &value)?;
+    insert_many(transaction, &[(item, revision, fields)])
+}
+
+/// Adds the records of many items that have none, all in the same library or list: item, revision and fields.
+pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, Id, &Fields)]) -> Result<()> {
+    let Some((first, _, _)) = records.first() else { return Ok(()) };
+    let slots = if first.kind == NodeKind::Row { slots(transaction, first.library_id)? } else { Vec::new() };
+    let (mut rows, mut entries) = (Vec::with_capacity(records.len()), Vec::new());
+    for (item, revision, fields) in records {
+        let place = Place::of(item);
+        rows.push(params![item.id, *revision, fields.stored()].into());
+        entries.extend(
+            place
+                .entries_in(&slots, fields)
+                .into_iter()
+                .map(|(slot, value)| params![place.parent, slot, value.number, value.text, place.node].into()),
+        );
     }
-    transaction.execute_deferred(PUT, &params![item.id, revision, fields.stored()])
+    transaction.insert_all(&Inserts { one: INSERT_ENTRY, many: INSERT_ENTRIES, group: ENTRIES }, &entries)?;
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: RECORDS }, &rows)
 }
 
 /// Sets or empties fields of an item, which has the fields `before`. Fields of removed columns go.

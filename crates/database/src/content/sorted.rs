@@ -72,6 +72,8 @@ statements! {
     NAMED = walk_values!("f.number = 0 AND f.text = $2 AND f.node_id > $3", "f.node_id");
     ABSENT = walk!("node n LEFT JOIN record r ON r.node_id = n.id WHERE n.parent_id = $1
         AND ({json r.fields} -> CAST($12 AS TEXT)) IS NULL", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
+    MATCHING = "SELECT node_id FROM field_index WHERE parent_id = $1 AND slot = $2
+        AND (number, text) >= ($3, $4) AND (number, text) <= ($5, $6) LIMIT $7";
     PEOPLE = "SELECT modified_by FROM node WHERE parent_id = $1 AND kind IN ('document', 'row') AND modified_by > $2
         ORDER BY modified_by LIMIT 1";
     TYPES = "SELECT media_type FROM node WHERE parent_id = $1 AND kind = 'document' AND media_type > $2
@@ -180,6 +182,20 @@ fn statement_of<'a>(walk: &SortOrder<'a>, down: bool) -> (Sql, [Value<'a>; 2], V
         SortOrder::Named(slot, person, after) => (NAMED, params![person.to_string(), *after], params![*slot].into()),
         SortOrder::Absent(slot, after) => (ABSENT, params![*after, 0_i64], params![slot.to_string()].into()),
     }
+}
+
+/// Items below `parent` whose position in the column with this slot is in a closed range, at most `limit`, in no order.
+pub fn matching(
+    reader: &mut Reader<'_>,
+    parent: Id,
+    slot: i64,
+    from: &SortValue,
+    to: &SortValue,
+    limit: usize,
+) -> Result<Vec<Id>> {
+    let (first, last) = (from.text.as_str(), to.text.as_str());
+    let values = params![parent, slot, from.number, first, to.number, last, limit as i64];
+    reader.query(MATCHING, &values, |row| row.get(0))
 }
 
 /// The distinct users who last changed a document or row below `parent`, at most `most`.

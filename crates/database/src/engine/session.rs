@@ -9,6 +9,7 @@ use model::{Code, Error, ErrorKind, Id, Result};
 
 use super::row::{Row, Scan};
 use super::{postgres, sqlite};
+use crate::statement::Inserts;
 use crate::{Sql, Value, dialect};
 
 pub(crate) enum Session<'c> {
@@ -166,6 +167,21 @@ impl<'c> Transaction<'c> {
             Session::Sqlite(connection) => connection.execute(sql, params).map(drop),
             Session::Postgres(connection) => connection.execute_later(sql, params),
         })
+    }
+
+    /// Inserts all rows, as [`Transaction::execute_deferred`] does, with few statements.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::execute_deferred`].
+    pub(crate) fn insert_all(&mut self, inserts: &Inserts, rows: &[Vec<Value<'_>>]) -> Result<()> {
+        for group in rows.chunks(inserts.group) {
+            if group.len() == inserts.group {
+                self.execute_deferred(inserts.many, &group.concat())?;
+            } else {
+                group.iter().try_for_each(|row| self.execute_deferred(inserts.one, row))?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes the lock on `place` in shared mode, until the end of the transaction. Must be called before anything is

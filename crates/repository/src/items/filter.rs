@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use database::Reader;
 
+use database::content::column::{self, ColumnRow};
+use database::content::fields::Fields;
 use database::content::node::NodeRow;
 use database::content::record;
 use database::content::sorted::{MAX_PARTS, RowFilter};
@@ -83,6 +85,30 @@ impl Filter {
         sieve
     }
 
+    /// Returns whether a row meets all conditions except those on columns.
+    pub(super) fn fits_row(&self, row: &NodeRow) -> bool {
+        (self.name.is_empty() || self.fits_name(&row.folded))
+            && self.person.is_none_or(|person| row.modified_by == person)
+            && self.media_type.as_ref().is_none_or(|wanted| row.media_type == *wanted)
+            && self.since.is_none_or(|since| row.modified_at >= since)
+            && self.until.is_none_or(|until| row.modified_at < until)
+    }
+
+    /// Returns whether the fields of an item pass the tests on values of columns.
+    pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: Option<&Fields>) -> Result<bool> {
+        for (id, test) in &self.values {
+            let column = columns.iter().find(|column| column.id == *id);
+            let value = match (column, fields) {
+                (Some(column), Some(fields)) => fields.get(column.slot, &column.kind)?,
+                _ => None,
+            };
+            if !value.is_some_and(|value| test.passes(&value)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Returns, for each row, whether it passes the conditions that the database does not apply.
     pub(super) fn evaluate(&self, reader: &mut Reader<'_>, library: Id, rows: &[NodeRow]) -> Result<Vec<bool>> {
         let names = |row: &NodeRow| self.name.is_empty() || self.fits_name(&row.folded);
@@ -90,16 +116,8 @@ impl Filter {
             return Ok(rows.iter().map(names).collect());
         }
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-        let values = record::values_of_many(reader, &ids, library)?;
-        let values: HashMap<(Id, Id), ColumnValue> =
-            values.into_iter().map(|(item, column, value)| ((item, column), value)).collect();
-        let passes = |row: &NodeRow| {
-            names(row)
-                && self
-                    .values
-                    .iter()
-                    .all(|(column, test)| values.get(&(row.id, *column)).is_some_and(|value| test.passes(value)))
-        };
-        Ok(rows.iter().map(passes).collect())
+        let columns = column::list(reader, library)?;
+        let fields: HashMap<Id, Fields> = record::find_many(reader, &ids)?.into_iter().collect();
+        rows.iter().map(|row| Ok(names(row) && self.fits_values(&columns, fields.get(&row.id))?)).collect()
     }
 }

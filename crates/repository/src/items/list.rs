@@ -18,6 +18,7 @@ use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
 use super::filter::{Filter, ValueTest};
+use super::selective;
 use super::slices::{PageInProgress, Slice};
 use super::walk::{End, Listing, Progress, Walked};
 
@@ -178,9 +179,16 @@ fn list_slice(
     let request = &titles_for_names(reader, located, request)?;
     let listing = Listing::new(located, request, &place.path, order.clone());
     let limit = fitting(request.limit, place.path.len());
-    let mut page = match listing.page_slice(reader, before, request.after.as_ref(), limit, end)? {
-        Slice::Done(page) => page,
-        Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
+    let few = match before {
+        None => selective::page(reader, located, request, order, &place.path, limit)?,
+        Some(_) => None,
+    };
+    let mut page = match few {
+        Some(page) => page,
+        None => match listing.page_slice(reader, before, request.after.as_ref(), limit, end)? {
+            Slice::Done(page) => page,
+            Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
+        },
     };
     set_locked_by(reader, located, &mut page.items)?;
     let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;

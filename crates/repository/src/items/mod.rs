@@ -17,6 +17,7 @@ pub(crate) mod page_cursor;
 pub(crate) mod remove;
 mod renaming;
 mod save_sequence;
+mod selective;
 mod slices;
 mod transfer;
 mod transfer_plan;

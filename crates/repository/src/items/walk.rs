@@ -76,8 +76,13 @@ impl<'a> Listing<'a> {
     pub(super) fn walk(&self, reader: &mut Reader<'_>, mut at: Progress, limit: usize, end: &End) -> Result<Walked> {
         loop {
             // One row beyond the page shows whether there is a next page. Hidden rows are skipped in larger steps.
-            let wanted =
-                if self.filter.values.is_empty() { limit.saturating_sub(at.items.len()) + 1 } else { MAX_PAGE };
+            // With conditions on values, the first step is short too, since most conditions leave a good part.
+            let missing = limit.saturating_sub(at.items.len()) + 1;
+            let wanted = match (self.filter.values.is_empty(), at.went_on) {
+                (true, _) => missing,
+                (false, false) => missing.saturating_mul(4),
+                (false, true) => MAX_PAGE,
+            };
             let wanted = wanted.clamp(50, MAX_PAGE);
             let rows = self.rows(reader, &at.place, wanted)?;
             let exhausted = rows.len() < wanted;

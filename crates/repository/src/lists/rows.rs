@@ -350,14 +350,16 @@ impl<'a> Batch<'a> {
                 return Err(Error::exhausted(format!("a list has at most {MAX_ROWS} rows")).with_code(Code::TooMany));
             }
         }
-        let now = Timestamp::now();
+        let (now, mut new) = (Timestamp::now(), Vec::with_capacity(added));
         for (position, step) in steps {
             let revision = match step {
                 Step::Add { fields, title } => {
-                    let row = self.add(transaction, number, &fields, title, now)?;
+                    let row = self.new_row(number, title, now)?;
                     number += 1;
                     self.outcomes[position].row = Some(row.id);
-                    row.version_id
+                    let revision = row.version_id;
+                    new.push((row, fields));
+                    revision
                 }
                 Step::Edit { row, change } => {
                     let path = join(self.path, &row.name);
@@ -375,26 +377,29 @@ impl<'a> Batch<'a> {
             };
             self.outcomes[position].revision = revision;
         }
-        Ok(())
+        self.add(transaction, new)
     }
 
-    fn add(
-        &self,
-        transaction: &mut Transaction<'_>,
-        number: i64,
-        fields: &Fields,
-        title: Option<String>,
-        now: Timestamp,
-    ) -> Result<NodeRow> {
+    fn new_row(&self, number: i64, title: Option<String>, now: Timestamp) -> Result<NodeRow> {
         let (guard, name) = (self.guard, Name::new(number.to_string())?);
         let mut row = NodeRow::new(guard.next_id(), &self.list, NodeKind::Row, &name, guard.caller(), now);
         row.version_id = Some(guard.next_id());
         row.published_id = row.version_id;
         row.title = title;
-        node::insert(transaction, &row)?;
-        record::insert(transaction, &row, row.version_id.unwrap_or(row.id), fields)?;
-        guard.record(transaction, row.id, "row.create", join(self.path, &row.name))?;
         Ok(row)
+    }
+
+    /// Stores new rows with their fields.
+    fn add(&self, transaction: &mut Transaction<'_>, new: Vec<(NodeRow, Fields)>) -> Result<()> {
+        let guard = self.guard;
+        let (rows, fields): (Vec<NodeRow>, Vec<Fields>) = new.into_iter().unzip();
+        let records = rows.iter().zip(&fields).map(|(row, fields)| (row, row.version_id.unwrap_or(row.id), fields));
+        let event =
+            |row: &NodeRow| guard.event(guard.caller(), row.id, "row.create", join(self.path, &row.name).into());
+        let events = rows.iter().map(event).collect::<Result<Vec<_>>>()?;
+        node::insert_many(transaction, &rows)?;
+        record::insert_many(transaction, &records.collect::<Vec<_>>())?;
+        guard.record_all(transaction, &events)
     }
 }
 

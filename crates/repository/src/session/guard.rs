@@ -298,8 +298,13 @@ impl Guard {
         action: &str,
         detail: Detail,
     ) -> Result<()> {
+        event::insert(transaction, &self.event(actor_id, node, action, detail)?)
+    }
+
+    /// Returns the event of an action by an actor, for [`Guard::record_all`].
+    pub(crate) fn event(&self, actor_id: Id, node: Id, action: &str, detail: Detail) -> Result<EventRow> {
         debug_assert!(AUDIT_ACTIONS.contains(&action), "{action} is missing in AUDIT_ACTIONS");
-        let row = EventRow {
+        Ok(EventRow {
             sequence: 0,
             at: Timestamp::now(),
             actor_id,
@@ -307,8 +312,12 @@ impl Guard {
             node_id: node,
             action: action.to_owned(),
             detail: detail.stored()?,
-        };
-        event::insert(transaction, &row)
+        })
+    }
+
+    /// Records many events that [`Guard::event`] made.
+    pub(crate) fn record_all(&self, transaction: &mut Transaction<'_>, events: &[EventRow]) -> Result<()> {
+        event::insert_many(transaction, events)
     }
 }
 

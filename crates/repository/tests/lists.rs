@@ -103,6 +103,9 @@ async fn rows_are_added_read_changed_deleted_and_restored() {
         assert_eq!(titles(&admin, &list, &by_effort, 1).await, ["Call Bert", "Third"]);
         let entry = admin.delete(&list).await.unwrap();
         admin.purge(collection, entry, Bin::Site).await.unwrap();
+        // Rows are no documents, so the counters of the site are what they were.
+        let usage = admin.site_collection(collection).await.unwrap().usage.unwrap();
+        assert_eq!((usage.documents, usage.used_bytes), (0, 0));
         let again = admin.create_list(&at(""), &name("Tasks"), &name("Task")).await.unwrap();
         assert_eq!(titles(&admin, &again.id.into(), &ListRequest::default(), 9).await, Vec::<String>::new());
     })
@@ -129,7 +132,7 @@ async fn every_column_sorts_rows_with_empty_fields_last() {
                     (number, Some(ColumnValue::Number([1e300, -0.5, 0.0][i % 3]))),
                     (due, Some(ColumnValue::Date(day([-9, 3_000_000, 5][i % 3])))),
                     (person, Some(ColumnValue::Person([berta, admin.principal().id, berta][i % 3]))),
-                    (done, Some(ColumnValue::YesNo(i % 3 == 0))),
+                    (done, Some(ColumnValue::YesNo(i.is_multiple_of(3)))),
                 ]);
             }
             RowChange::Add { set }
@@ -253,6 +256,12 @@ async fn a_batch_changes_all_or_nothing_when_it_is_to() {
         let rows = |outcomes: &[RowOutcome]| outcomes.iter().map(|outcome| outcome.row).collect::<Vec<_>>();
         assert_eq!(rows(&first), rows(&second));
         assert_eq!(titles(&admin, &list, &ListRequest::default(), 9).await, ["old", "new", "p", "q"]);
+        let long = (0..5).map(|n| format!("Note {n}"));
+        let mut set = vec![(title, text("long"))];
+        for label in long {
+            set.push((column(&admin, &list, &label, ColumnKind::Note).await, text(&"ä".repeat(60_000))));
+        }
+        assert_eq!(admin.add_row(&list, set).await.unwrap_err().code(), Code::TooLarge);
         let twice = vec![RowChange::Delete { row, revision: None }, RowChange::Delete { row, revision: None }];
         assert!(admin.change_rows(&list, twice, false).await.is_err());
         let many = vec![RowChange::Add { set: vec![(title, text("m"))] }; 1_001];
@@ -392,8 +401,8 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
         let person = column(&admin, &list, "Owner", ColumnKind::Person).await;
         const ROWS: usize = 2_500;
         // `word` is the same for many rows, `number` for few, and each third row has no number.
-        let word_of = |i: usize| if i % 25 == 0 { "Rare" } else { "Usual" };
-        let number_of = |i: usize| (i % 3 != 0).then_some((i * 7 % 40) as f64);
+        let word_of = |i: usize| if i.is_multiple_of(25) { "Rare" } else { "Usual" };
+        let number_of = |i: usize| (!i.is_multiple_of(3)).then_some((i * 7 % 40) as f64);
         for start in (0..ROWS).step_by(1_000) {
             let add = |i: usize| RowChange::Add {
                 set: vec![
@@ -412,10 +421,10 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
         let contains = (title, ValueTest::Contains("1".into()));
         type Passes = fn(usize, Option<f64>) -> bool;
         let cases: [(Vec<(Id, ValueTest)>, Passes); 4] = [
-            (vec![usual.clone()], |i, _| i % 25 != 0),
-            (vec![rare.clone()], |i, _| i % 25 == 0),
-            (vec![usual, some], |i, n| i % 25 != 0 && n.is_some_and(|n| (3.0..=9.5).contains(&n))),
-            (vec![contains, rare], |i, _| i % 25 == 0 && format!("{i:04}").contains('1')),
+            (vec![usual.clone()], |i, _| !i.is_multiple_of(25)),
+            (vec![rare.clone()], |i, _| i.is_multiple_of(25)),
+            (vec![usual, some], |i, n| !i.is_multiple_of(25) && n.is_some_and(|n| (3.0..=9.5).contains(&n))),
+            (vec![contains, rare], |i, _| i.is_multiple_of(25) && format!("{i:04}").contains('1')),
         ];
         for (values, passes) in cases {
             let fits: Vec<usize> = (0..ROWS).filter(|i| passes(*i, number_of(*i))).collect();

@@ -219,8 +219,8 @@ async fn revisions(
 
 /// Download the rows of a list as CSV
 ///
-/// The first column is `#`, the number of the row; the others are the columns of the list. Times are in UTC. A text that
-/// begins like a formula has an apostrophe in front, which an import removes.
+/// The first column is `#`, the number of the row; the others are the columns of the list. Times are in UTC. A text
+/// that begins like a formula has an apostrophe in front, which an import removes.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/rows.csv",

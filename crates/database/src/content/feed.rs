@@ -30,7 +30,8 @@ statements! {
         WHERE n.kind = 'document' AND n.id {in $1}");
     OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
-    CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node WHERE collection_id = $1 AND kind NOT IN ('document', 'row')";
+    CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node
+        WHERE collection_id = $1 AND kind NOT IN ('document', 'row')";
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
     DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind = 'document'";

@@ -114,6 +114,12 @@ impl Fields {
         self.0.contains_key(&slot)
     }
 
+    /// The bytes of all texts.
+    pub fn text_bytes(&self) -> usize {
+        let bytes = |field: &Field| if let Field::Text(text) = field { text.len() } else { 0 };
+        self.0.values().map(bytes).sum()
+    }
+
     /// Returns whether all fields are empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -22,9 +22,9 @@ pub(super) const WIDTH: usize = count_columns(node_columns!("node"));
 /// The columns of a new item, in the order of [`values`].
 macro_rules! insert {
     () => {
-        "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by, \
-         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, title) \
-         VALUES "
+        "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, \
+         created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, \
+         minor, title) VALUES "
     };
 }
 

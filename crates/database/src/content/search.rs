@@ -22,12 +22,14 @@ statements! {
     STRETCH = "SELECT modified_at, id FROM node WHERE kind = 'document'
         AND (modified_at < $1 OR (modified_at = $1 AND id < $2)) AND modified_at <= $1
         ORDER BY modified_at DESC, id DESC LIMIT 1 OFFSET $3";
-    PLACES = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind NOT IN ('document', 'row') AND parent_id > 0
+    PLACES = concat!("SELECT ", node_columns!("node"), " FROM node
+        WHERE kind NOT IN ('document', 'row') AND parent_id > 0
         AND {position folded, $1} > 0 AND {position folded, $2} > 0 AND {position folded, $3} > 0
         AND {position folded, $4} > 0 AND {position folded, $5} > 0 AND {position folded, $6} > 0
         AND ($7 OR scope_id {in $8})
         ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9");
-    NAMED_PLACES = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind NOT IN ('document', 'row') AND parent_id > 0
+    NAMED_PLACES = concat!("SELECT ", node_columns!("node"), " FROM node
+        WHERE kind NOT IN ('document', 'row') AND parent_id > 0
         AND folded = $1 AND ($2 OR scope_id {in $3}) ORDER BY id LIMIT $4");
     DRAFTS = concat!("SELECT ", node_columns!("node"),
         " FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1

@@ -1,5 +1,5 @@
-//! Pages of a folder's documents, or of a list's rows, in any order, with an optional filter. Keyset paging only: each walk follows one index
-//! and begins after the last row of the page before it.
+//! Pages of a folder's documents, or of a list's rows, in any order, with an optional filter. Keyset paging only: each
+//! walk follows one index and begins after the last row of the page before it.
 
 use model::{Error, Id, Result, SortValue, Timestamp};
 

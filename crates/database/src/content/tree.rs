@@ -177,8 +177,8 @@ pub fn delete_items(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<(
     Ok(())
 }
 
-/// Deletes all rows of a subtree permanently: records, revisions, properties, locks, records of displaced documents, versions,
-/// scopes, items. BLOBs stay until they are garbage-collected.
+/// Deletes all rows of a subtree permanently: records, revisions, properties, locks, records of displaced documents,
+/// versions, scopes, items. BLOBs stay until they are garbage-collected.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     record::delete_below(transaction, id)?;
     for statement in [

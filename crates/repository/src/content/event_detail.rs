@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 47] = [
+pub const AUDIT_ACTIONS: [&str; 48] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -149,6 +149,7 @@ pub const AUDIT_ACTIONS: [&str; 47] = [
     "recycle.empty",
     "recycle.expire",
     "recycle.purge",
+    "row.change",
     "row.create",
     "site-collection.create",
     "site.audit-reads",

@@ -13,8 +13,8 @@ use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-/// A library or list that the caller manages. An operation on the whole library is authorised on the library itself, whichever
-/// item in it was named: full control of a folder gives no control of its library.
+/// A library or list that the caller manages. An operation on the whole library is authorised on the library itself,
+/// whichever item in it was named: full control of a folder gives no control of its library.
 pub(crate) struct Library(Permitted);
 
 impl Deref for Library {

@@ -58,9 +58,12 @@ fn delete_batch(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result
         while let Some(below) = tree::first_container(transaction, place)? {
             place = below;
         }
-        // The innermost container holds only documents, or nothing.
+        // The innermost container holds only documents, only rows, or nothing.
         let mut leaves = tree::children(transaction, place, room)?;
-        let are_documents = !leaves.is_empty() || root.kind == NodeKind::Document;
+        let are_documents = match leaves.is_empty() {
+            true => root.kind == NodeKind::Document,
+            false => node::find(transaction, place)?.is_some_and(|place| place.kind.holds_documents()),
+        };
         if leaves.is_empty() {
             leaves.push(place);
         }

@@ -1,4 +1,4 @@
-//! Site collections, sites, libraries and lists.
+//! Site collections.
 
 use std::time::Duration;
 
@@ -8,18 +8,14 @@ use database::configuration::farm;
 use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
-use database::content::{collection, event, library};
+use database::content::{collection, event};
 use model::{
-    Accent, Code, ColumnKind, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath,
-    Timestamp, VersionNumber, unsigned,
+    Accent, Code, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
+    VersionNumber, unsigned,
 };
 
-use crate::items::item::Item;
-use crate::items::tree::held_parent;
-use crate::lists::{ColumnChange, add_title_column};
-use crate::session::errors::{name_conflict, name_taken_hidden};
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
-use crate::session::locate::check_depth;
 use crate::{Repository, Session, Target, UnavailableDatabases};
 
 /// First path segments that the program's own URLs need.
@@ -45,19 +41,6 @@ const RESERVED: [&str; 16] = [
 /// Time after its creation within which a site collection must be entered in the farm's registry. Later the entry is
 /// refused.
 const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
-
-/// Number of versions of each row that a new list keeps.
-const ROW_VERSIONS: u32 = 100;
-
-/// What a new item in a site will hold.
-enum Contents {
-    /// Sites, libraries and lists.
-    Sites,
-    /// Documents.
-    Documents(LibrarySettings),
-    /// Rows with this column for their titles.
-    Rows(LibrarySettings, ColumnChange),
-}
 
 /// A site collection as administrators and visitors see it.
 #[derive(Clone, Debug)]
@@ -363,72 +346,6 @@ impl Session {
         };
         self.repository.inner.configuration.write(write).await?;
         self.repository.refresh_registry().await
-    }
-
-    /// Creates a site below a site.
-    #[boxed]
-    pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
-        self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, Contents::Sites).await
-    }
-
-    /// Creates a library in a site.
-    #[boxed]
-    pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
-        self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Contents::Documents(settings)).await
-    }
-
-    /// Creates a list in a site, with one column for the titles of its rows.
-    #[boxed]
-    pub async fn create_list(&self, site: &Target, name: &Name, title: &Name) -> Result<Item> {
-        let settings = LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() };
-        let title = ColumnChange { name: title.clone(), kind: ColumnKind::Text, required: true, content_type_id: None };
-        let contents = Contents::Rows(settings, title);
-        self.create_in_site(site, name, NodeKind::List, Right::ManageLibraries, contents).await
-    }
-
-    async fn create_in_site(
-        &self,
-        parent: &Target,
-        name: &Name,
-        kind: NodeKind,
-        right: Right,
-        contents: Contents,
-    ) -> Result<Item> {
-        let located = self.locate(parent).await?.to(right)?;
-        let guard = self.guard([&located])?;
-        located.require_kind(NodeKind::Site)?;
-        check_depth(&located, 0, name)?;
-        let path = located.path();
-        let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
-        if address.is_ok_and(|address| located.registry.collections.iter().any(|row| row.folded == address)) {
-            // A caller who may not know of that site collection learns only that the name is taken.
-            return Err(name_taken_hidden(name));
-        }
-        let (site, name) = (located.node().id, name.clone());
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            if let Some(created) = guard.repetition.find(transaction)? {
-                return guard.item(transaction, created);
-            }
-            let parent = held_parent(transaction, site)?;
-            checked.child(transaction, site, &name)?.require_free(&name)?;
-            let row = NodeRow::new(guard.next_id(), &parent, kind, &name, guard.caller(), Timestamp::now());
-            node::insert(transaction, &row)?;
-            if let Contents::Documents(settings) | Contents::Rows(settings, _) = &contents {
-                library::put(transaction, row.id, settings)?;
-            }
-            if let Contents::Rows(_, title) = &contents {
-                add_title_column(transaction, guard.next_id(), row.id, title)?;
-            }
-            guard.record(
-                transaction,
-                row.id,
-                &format!("{}.create", kind.as_str()),
-                crate::session::target::join(&path, name.as_str()),
-            )?;
-            guard.repetition.store_result(transaction, row.id)?;
-            guard.item(transaction, row.id)
-        };
-        guard.write(write).await.map_err(name_conflict)
     }
 }
 

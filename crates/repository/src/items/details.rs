@@ -72,8 +72,8 @@ impl Session {
     }
 
     /// Returns a page of the contents of a site, library or folder, by name, folders first, without lists and without
-    /// items that the caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long. `after` is the `next`
-    /// of the previous page.
+    /// items that the caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long.
+    /// `after` is the `next` of the previous page.
     #[boxed]
     pub async fn details_below(
         &self,

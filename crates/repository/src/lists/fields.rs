@@ -10,6 +10,9 @@ use model::{Code, ColumnRole, ColumnValue, Error, Id, NodeKind, Result, Timestam
 
 use crate::session::guard::Guard;
 
+/// Limit on the bytes of all texts of one row.
+const MAX_ROW_BYTES: usize = 256 << 10;
+
 /// A change of fields that fits the columns.
 pub(super) struct FieldChange<'a>(Vec<(&'a ColumnRow, Option<&'a ColumnValue>)>);
 
@@ -42,11 +45,15 @@ impl<'a> FieldChange<'a> {
     }
 }
 
-/// Refuses the fields of a row that lack a required value.
+/// Refuses the fields of a row that lack a required value, or are too long together.
 ///
 /// # Errors
-/// `Invalid` with code `column_required`.
-pub(super) fn require_filled(columns: &[ColumnRow], fields: &Fields) -> Result<()> {
+/// `Invalid` with code `column_required` or `too_large`.
+pub(super) fn check_row(columns: &[ColumnRow], fields: &Fields) -> Result<()> {
+    if fields.text_bytes() > MAX_ROW_BYTES {
+        return Err(Error::invalid(format!("the texts of a row have at most {} KiB together", MAX_ROW_BYTES >> 10))
+            .with_code(Code::TooLarge));
+    }
     let required = |column: &&ColumnRow| column.required && column.content_type_id.is_none();
     match columns.iter().filter(required).find(|column| !fields.has(column.slot)) {
         None => Ok(()),
@@ -78,7 +85,7 @@ pub(super) fn store(
     let before = record::find(transaction, item.id)?.map(|record| record.fields).unwrap_or_default();
     let after = change.applied_to(&before);
     if item.kind == NodeKind::Row {
-        require_filled(columns, &after)?;
+        check_row(columns, &after)?;
     }
     if before == after {
         return Ok(false);

@@ -19,7 +19,7 @@ use crate::session::known::Viewed;
 use crate::session::target::join;
 use crate::{Session, Target};
 
-use super::fields::{self, FieldChange, require_filled, title_of};
+use super::fields::{self, FieldChange, check_row, title_of};
 
 /// Limit on the rows of one list.
 const MAX_ROWS: usize = 1_000_000;
@@ -329,7 +329,7 @@ impl<'a> Batch<'a> {
             return Err(Error::lacking(Right::Add, &self.list.name));
         }
         let fields = FieldChange::check(columns, set)?.applied_to(&Fields::default());
-        require_filled(columns, &fields)?;
+        check_row(columns, &fields)?;
         Ok(Step::Add { title: title_of(columns, &fields)?, fields })
     }
 
@@ -364,7 +364,7 @@ impl<'a> Batch<'a> {
                 Step::Edit { row, change } => {
                     let path = join(self.path, &row.name);
                     if fields::store(transaction, self.guard, &row, columns, &change)? {
-                        self.guard.record(transaction, row.id, "item.columns", path)?;
+                        self.guard.record(transaction, row.id, "row.change", path)?;
                     }
                     node::find(transaction, row.id)?.and_then(|row| row.version_id)
                 }
@@ -420,7 +420,7 @@ fn check_edit<'c>(
             return Err(changed_meanwhile());
         }
     }
-    require_filled(columns, &change.applied_to(fields))?;
+    check_row(columns, &change.applied_to(fields))?;
     Ok(change)
 }
 

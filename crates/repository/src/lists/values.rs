@@ -3,7 +3,7 @@
 use async_recursion::async_recursion as boxed;
 use database::content::{collection, column, node, record};
 use database::{Reader, Transaction};
-use model::{Code, ColumnValue, Error, Id, Result, Right, Timestamp};
+use model::{Code, ColumnValue, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::Preconditions;
 use crate::session::guard::{Checked, Guard};
@@ -81,7 +81,8 @@ impl Session {
             if row.kind.is_container() {
                 collection::change_tree(transaction, row.collection_id)?;
             }
-            guard.record(transaction, id, "item.columns", path.as_str())
+            let action = if row.kind == NodeKind::Row { "row.change" } else { "item.columns" };
+            guard.record(transaction, id, action, path.as_str())
         };
         guard.write(write).await
     }

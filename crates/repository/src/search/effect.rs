@@ -55,6 +55,7 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "list.create"
         | "permissions.grant"
         | "permissions.revoke"
+        | "row.change"
         | "row.create"
         | "site-collection.create"
         | "site.audit-reads"

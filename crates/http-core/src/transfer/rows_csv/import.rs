@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, ColumnKind, ColumnValue, Error, Id, NodeKind, Result};
+use model::{Code, ColumnKind, ColumnValue, Error, ErrorKind, Id, NodeKind, Result};
 use repository::{Column, Item, MAX_CHANGES, RowChange, Session, Target};
 
 use super::fields::{NUMBER, bare, day, number, yes_or_no};
@@ -66,8 +66,8 @@ pub async fn import(session: &Session, list: &Target, mut table: Table, only_che
     for (line, fields) in rows {
         match change(session, &place, &titles, &fields, table.separator, &mut people).await {
             Ok(change) => batch.push((line, change)),
-            Err(error) if error.is_retryable() => return Err(error),
-            Err(error) => report.refuse(line, error),
+            Err(error) if is_about_the_row(&error) => report.refuse(line, error),
+            Err(error) => return Err(error),
         }
         if batch.len() == MAX_CHANGES {
             save(session, list, std::mem::take(&mut batch), only_check, &mut report).await?;
@@ -75,6 +75,11 @@ pub async fn import(session: &Session, list: &Target, mut table: Table, only_che
     }
     save(session, list, batch, only_check, &mut report).await?;
     Ok(report)
+}
+
+/// Returns whether an error is about the values of a row. Any other one ends the import.
+fn is_about_the_row(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::Conflict | ErrorKind::Forbidden)
 }
 
 async fn save(
@@ -127,7 +132,11 @@ async fn change(
     let Some(number) = number else { return Ok(RowChange::Add { set }) };
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
     let row = match is_number {
-        true => session.item(&Target::path(&format!("{}/{number}", list.path))?).await.ok(),
+        true => match session.item(&Target::path(&format!("{}/{number}", list.path))?).await {
+            Ok(row) => Some(row),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        },
         false => None,
     };
     let row = row.filter(|row| row.kind == NodeKind::Row && row.parent_id == list.id);

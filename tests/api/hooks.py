@@ -11,6 +11,7 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
     "built_in": "built-in items of the farm cannot be changed",
+    "column_required": "a list decides which of its columns need a value",
     "condition_not_heeded": "a precondition was added by the fuzzing of header fields",
     "digest_mismatch": "the digest does not match the bytes",
     "easy_password": "no pattern can express how easy a password is to guess",
@@ -34,6 +35,15 @@ SENTENCES = {
     "a key is given twice": "the keys of Upload-Metadata are no parts of its text",
     "a value is not UTF-8": "the values of Upload-Metadata are in Base64",
     "a choice column needs": "choices belong to one kind of column only",
+    "a change without `id` adds a row": "which fields a change has depends on whether it names a row",
+    "a change with `delete` sets no values": "the same",
+    "the request changes a row twice": "a schema cannot say that no two changes name the same row",
+    "is named twice": "a column can be named by its name and by its identifier",
+    "these rows have too much text to be changed at once": "the limit is on what the rows hold",
+    "the list has no column": "the titles of a file are names of columns",
+    "the first line has": "the titles of a file differ from each other",
+    "but the list has": "the fields of a file are those of the columns",
+    "the file is not a table": "the quotes of a file are balanced, which no pattern says",
     "the kind of a column cannot be changed": "the column is there and is of another kind",
     "is both the source and the destination": "two fields name the same store",
     "no BLOB has at least": "two sizes contradict each other",

@@ -119,9 +119,19 @@ export async function furnish(browser, server) {
   await ended(await ask('POST', '/api/v1/farm/jobs', { kind: 'collect', dry_run: true }));
   const faults = await ask('GET', '/api/v1/farm/faults');
   assert.equal(faults.items.length, 1, 'the check finds what was damaged');
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Tasks & <b>more', title_column: 'Task' });
+  await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Bare list' });
+  for (const [name, kind, choices = []] of [['State', 'choice', ['open', 'done']], ['Due', 'date'], ['Effort', 'number'], ['Owner', 'person'], ['Sure', 'yes-no'], ['Page', 'link'], ['Note', 'note']]) {
+    await ask('POST', `/api/v1/items/${list.id}/columns`, { name, kind, choices });
+  }
+  const filled = { State: 'open', Due: '2026-12-01', Effort: 1234567.25, Owner: people.berta.id, Sure: true, Page: 'https://example.org/a?b=1&c=2', Note: `${MARKUP}\nsecond line\n${'word '.repeat(80)}` };
+  const [{ id: row }] = (await ask('POST', `/api/v1/items/${list.id}/changes`, {
+    changes: [{ set: { Task: 'Call Anna', ...filled } }, ...[LONG, UNBROKEN, TURNED, MARKUP, HEBREW, '=1+1'].map((title) => ({ set: { Task: title } }))],
+  })).outcomes;
+  await ask('POST', `/api/v1/items/${list.id}/changes`, { changes: [{ id: row, set: { State: 'done', Task: MARKUP } }] });
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, link: address };
+  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, row: { id: row }, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/browse/', '/ui-kit/kit.css'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/browse/', '/ui-kit/kit.css'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -30,6 +30,8 @@ export function pages(farm) {
     '/browse/{*path}': {
       library: '/browse/Documents', 'library-filtered': '/browse/Documents?name=an&who=admin', 'library-nothing': '/browse/Documents?name=nothing+like+this',
       'library-empty': '/browse/Empty', drafts: '/browse/Drafts', folder: in_('Offers'), 'folder-hostile': in_('Hostile'), 'folder-deep': in_('Hostile', 'Folder in folder '.repeat(12).trim(), 'and deeper', 'and deeper still'),
+      'list-hostile': `/browse/${path(farm.list.name)}`, 'list-bare': '/browse/Bare%20list', 'list-nothing': `/browse/${path(farm.list.name)}?name=nothing+like+this`, 'list-hostile-grouped': `/browse/${path(farm.list.name)}?sort=modified&group=yes`,
+      row: `/browse/${path(farm.list.name, '1')}`, 'row-long': `/browse/${path(farm.list.name, '2')}`, 'row-unbroken': `/browse/${path(farm.list.name, '3')}`,
       site: '/browse/sites/sales', 'site-long': '/browse/sites/legal', subsite: '/browse/projects',
       document: in_('Plan.txt'), 'document-draft': '/browse/Drafts/Draft.md', 'document-held': in_('Held.txt'), 'document-open': in_('Open.docx'), 'document-lost': in_('Lost.bin'),
       'document-long': in_('Hostile', LONG), 'document-unbroken': in_('Hostile', UNBROKEN), 'document-turned': in_('Hostile', TURNED), 'document-markup': in_('Hostile', MARKUP), 'document-hebrew': in_('Hostile', HEBREW),
@@ -47,19 +49,22 @@ export function pages(farm) {
     '/account/tokens': { token: '/account/tokens' },
     '/ui-kit': farm.kit ? { kit: '/ui-kit' } : {},
     '/ui-kit/form': farm.kit ? { 'kit-form': '/ui-kit/form' } : {},
-    '/items/{id}': { details: at(plan), 'details-passages': at(plan, '?q=plan'), 'details-library': at(library), 'details-site': at(site) },
+    '/items/{id}': { details: at(plan), 'details-passages': at(plan, '?q=plan'), 'details-library': at(library), 'details-site': at(site), 'details-row': at(farm.row) },
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },
     '/items/{id}/new-folder': { 'new-folder': at(library, '/new-folder') },
     '/items/{id}/new-library': { 'new-library': at(site, '/new-library') },
+    '/items/{id}/new-list': { 'new-list': at(site, '/new-list') },
+    '/items/{id}/new-row': { 'new-row': at(farm.list, '/new-row') },
+    '/items/{id}/paste': { paste: at(farm.list, '/paste') },
     '/items/{id}/new-site': { 'new-site': at(site, '/new-site') },
     '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
     '/items/{id}/discard': { discard: at(held, '/discard') },
     '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings') },
     '/values': { several: `/values?ids=${plan.id},${held.id}` },
-    '/items/{id}/values': { values: at(plan, '/values') },
+    '/items/{id}/values': { values: at(plan, '/values'), 'row-values': at(farm.row, '/values') },
     '/items/{id}/values/{column}': { value: at(plan, `/values/${columns[0].id}`) },
-    '/items/{id}/settings': { 'library-settings': at(library, '/settings'), 'drafts-settings': at(farm.drafts, '/settings') },
+    '/items/{id}/settings': { 'library-settings': at(library, '/settings'), 'list-settings': at(farm.list, '/settings'), 'drafts-settings': at(farm.drafts, '/settings') },
     '/items/{id}/columns/{column}': { 'column-new': at(library, '/columns/new'), column: at(library, `/columns/${columns[3].id}`) },
     '/items/{id}/view': { view: at(library, '/view') },
     '/items/{id}/views': { 'view-save': at(library, '/views') },

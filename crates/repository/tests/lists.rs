@@ -453,3 +453,38 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_texts_make_pages_short_and_batches_small() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let notes = [
+            column(&admin, &list, "First", ColumnKind::Note).await,
+            column(&admin, &list, "Second", ColumnKind::Note).await,
+        ];
+        let long = "x".repeat(60_000);
+        let mut rows = Vec::new();
+        for start in [0, 75] {
+            let add = |i: usize| RowChange::Add {
+                set: vec![(title, text(&format!("{i:03}"))), (notes[0], text(&long)), (notes[1], text(&long))],
+            };
+            let outcomes = change(&admin, &list, (start..start + 75).map(add).collect()).await;
+            rows.extend(outcomes.iter().filter_map(|outcome| outcome.row));
+        }
+        assert_eq!(rows.len(), 150);
+        let request = ListRequest { limit: 1_000, columns: 9, ..ListRequest::default() };
+        let page = admin.list_filtered(&list, request.clone()).await.unwrap().page;
+        assert_eq!(page.items.len(), (8 << 20) / 120_030);
+        let mut seen = titles(&admin, &list, &request, 1_000).await;
+        assert!(seen.is_sorted());
+        seen.dedup();
+        assert_eq!(seen.len(), 150);
+        let edit = |row: &Id| RowChange::Edit { row: *row, revision: None, was: vec![], set: vec![(title, text("x"))] };
+        let error = admin.change_rows(&list, rows.iter().map(edit).collect(), false).await.unwrap_err();
+        assert_eq!(error.code(), Code::TooMany);
+        let outcomes = change(&admin, &list, rows[..100].iter().map(edit).collect()).await;
+        assert!(outcomes.iter().all(|outcome| outcome.error.is_none()));
+    })
+    .await;
+}

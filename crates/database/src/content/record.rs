@@ -24,6 +24,9 @@ macro_rules! insert_entry {
     };
 }
 
+/// Number of records that are read at once.
+const AT_ONCE: usize = 100;
+
 /// Number of records, and of index entries, that one statement inserts.
 const RECORDS: usize = 16;
 const ENTRIES: usize = 32;
@@ -31,6 +34,7 @@ const ENTRIES: usize = 32;
 statements! {
     FIND = "SELECT revision, fields FROM record WHERE node_id = $1";
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
+    SIZES = "SELECT node_id, CAST(LENGTH(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
     PUT = "INSERT INTO record (node_id, revision, fields) VALUES ($1, $2, $3)
         ON CONFLICT (node_id) DO UPDATE SET revision = excluded.revision, fields = excluded.fields";
     INSERT = insert_rows!("INSERT INTO record (node_id, revision, fields) VALUES ", 3, 1);
@@ -126,6 +130,21 @@ pub fn find(reader: &mut Reader<'_>, item: Id) -> Result<Option<Record>> {
 /// The fields of many items. Items without a record are missing.
 pub fn find_many(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, Fields)>> {
     reader.query(FIND_MANY, &params![items], |row| Ok((row.get(0)?, Fields::parse(row.get(1)?)?)))
+}
+
+/// The characters of the stored fields of many items. Items without a record are missing.
+pub fn sizes(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, i64)>> {
+    reader.query(SIZES, &params![items], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Passes the fields of many items to `f`, a few at a time, since the fields of one item can have 256 KiB.
+pub fn for_each(reader: &mut Reader<'_>, items: &[Id], mut f: impl FnMut(Id, &Fields) -> Result<()>) -> Result<()> {
+    for some in items.chunks(AT_ONCE) {
+        for (item, fields) in find_many(reader, some)? {
+            f(item, &fields)?;
+        }
+    }
+    Ok(())
 }
 
 /// The values of an item, by column in the order of the columns; also those in columns of other libraries, which the
@@ -239,6 +258,13 @@ pub fn remove_slot(transaction: &mut Transaction<'_>, library: Id, slot: i64) ->
 /// Deletes the records of these items.
 pub(super) fn delete(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
     let mut slots_of = HashMap::new();
+    for some in items.chunks(AT_ONCE) {
+        delete_some(transaction, some, &mut slots_of)?;
+    }
+    Ok(())
+}
+
+fn delete_some(transaction: &mut Transaction<'_>, items: &[Id], slots_of: &mut HashMap<Id, Vec<i64>>) -> Result<()> {
     for (place, fields) in places(transaction, items)? {
         let slots = match slots_of.entry(place.library) {
             Entry::Occupied(known) => known.into_mut(),

@@ -1,6 +1,6 @@
 //! Filter for the documents of a library.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use database::Reader;
 
@@ -95,12 +95,12 @@ impl Filter {
     }
 
     /// Returns whether the fields of an item pass the tests on values of columns.
-    pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: Option<&Fields>) -> Result<bool> {
+    pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: &Fields) -> Result<bool> {
         for (id, test) in &self.values {
             let column = columns.iter().find(|column| column.id == *id);
-            let value = match (column, fields) {
-                (Some(column), Some(fields)) => fields.get(column.slot, &column.kind)?,
-                _ => None,
+            let value = match column {
+                Some(column) => fields.get(column.slot, &column.kind)?,
+                None => None,
             };
             if !value.is_some_and(|value| test.passes(&value)) {
                 return Ok(false);
@@ -117,7 +117,13 @@ impl Filter {
         }
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
         let columns = column::list(reader, library)?;
-        let fields: HashMap<Id, Fields> = record::find_many(reader, &ids)?.into_iter().collect();
-        rows.iter().map(|row| Ok(names(row) && self.fits_values(&columns, fields.get(&row.id))?)).collect()
+        let mut fit: HashSet<Id> = HashSet::new();
+        record::for_each(reader, &ids, |id, fields| {
+            if self.fits_values(&columns, fields)? {
+                fit.insert(id);
+            }
+            Ok(())
+        })?;
+        Ok(rows.iter().map(|row| names(row) && fit.contains(&row.id)).collect())
     }
 }

@@ -28,6 +28,9 @@ const MAX_GROUPS: usize = 2_000;
 /// Limit in bytes on the data that each item of one page repeats, summed over the page: the path of the container and
 /// other shared data.
 const MAX_REPEATED_BYTES: usize = 1 << 20;
+/// Limit on the characters of all values on one page, and the number of items up to which it is not checked.
+const MAX_VALUE_CHARS: i64 = 8 << 20;
+const FEW_ITEMS: usize = 100;
 /// Maximum number of media types offered for a filter.
 const MAX_TYPES: usize = 50;
 
@@ -190,6 +193,13 @@ fn list_slice(
             Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
         },
     };
+    if request.columns > 0 && page.items.len() > FEW_ITEMS {
+        let fit = fitting_values(reader, &page.items)?;
+        if fit < page.items.len() {
+            let shorter = ListRequest { limit: fit, ..ListRequest::clone(request) };
+            return list_slice(reader, located, &shorter, order, None, end);
+        }
+    }
     set_locked_by(reader, located, &mut page.items)?;
     let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
     Ok(Slice::Done(Listed { place, page, columns, values }))
@@ -212,6 +222,18 @@ fn titles_for_names<'a>(
         request.filter.values.extend(words);
     }
     Ok(Cow::Owned(request))
+}
+
+/// Returns the number of items from the first whose values fit into one answer, at least one.
+fn fitting_values(reader: &mut Reader<'_>, items: &[Item]) -> Result<usize> {
+    let ids: Vec<Id> = items.iter().map(|item| item.id).collect();
+    let sizes: HashMap<Id, i64> = record::sizes(reader, &ids)?.into_iter().collect();
+    let mut chars = 0;
+    let fitting = ids.iter().take_while(|id| {
+        chars += sizes.get(id).copied().unwrap_or(0);
+        chars <= MAX_VALUE_CHARS
+    });
+    Ok(fitting.count().max(1))
 }
 
 /// State of a search for the media types in use.

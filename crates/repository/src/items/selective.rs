@@ -39,15 +39,18 @@ pub(super) fn page(
     let mut rows = node::find_many(reader, &ids)?;
     rows.retain(|row| row.kind.is_leaf() && located.may_know(row) && filter.fits_row(row));
     let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-    let fields: HashMap<Id, Fields> = record::find_many(reader, &ids)?.into_iter().collect();
+    let by_id: HashMap<Id, &NodeRow> = rows.iter().map(|row| (row.id, row)).collect();
     let positions = Positions { kind: located.node().kind, request, order };
     let mut found = Vec::new();
-    for row in &rows {
-        let own = fields.get(&row.id);
-        if filter.fits_values(&columns, own)? {
-            found.push((positions.key(row, own), row));
+    // An item without a record has no values, and meets no condition on them.
+    record::for_each(reader, &ids, |id, fields| {
+        if let Some(row) = by_id.get(&id)
+            && filter.fits_values(&columns, fields)?
+        {
+            found.push((positions.key(row, fields), *row));
         }
-    }
+        Ok(())
+    })?;
     found.sort_by(|(a, _), (b, _)| positions.compare(a, b));
     let begin = match &request.after {
         Some(after) => found.partition_point(|(key, _)| positions.compare(key, after) != Ordering::Greater),
@@ -97,8 +100,8 @@ struct Positions<'a> {
 
 impl Positions<'_> {
     /// Returns the position of a row.
-    fn key(&self, row: &NodeRow, fields: Option<&Fields>) -> SortKey {
-        let value = |slot: i64| fields.and_then(|fields| fields.sort_value(slot));
+    fn key(&self, row: &NodeRow, fields: &Fields) -> SortKey {
+        let value = |slot: i64| fields.sort_value(slot);
         let empty = || match self.kind {
             NodeKind::List => SortKey::Empty(row.id),
             _ => SortKey::Absent(row.folded.clone()),

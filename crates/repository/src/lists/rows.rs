@@ -8,7 +8,7 @@ use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::{library, record, revision};
 use database::{Reader, Transaction};
-use model::{Code, ColumnValue, Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::page::Page;
 use crate::items::remove::recycle;
@@ -27,6 +27,11 @@ const MAX_ROWS: usize = 1_000_000;
 pub const MAX_CHANGES: usize = 1_000;
 /// Limit on the fields that one request sets.
 const MAX_FIELDS: usize = 20_000;
+
+/// Limit on the characters of all rows that one request changes.
+const MAX_CHARS: i64 = 16 << 20;
+/// Limit on the versions of a row on one page, since each can have 256 KiB.
+const MAX_VERSIONS: usize = 100;
 
 /// One change to the rows of a list.
 #[derive(Clone, Debug)]
@@ -175,11 +180,11 @@ impl Session {
         }
     }
 
-    /// Returns the versions of a row, newest first, beginning before the revision `before`. The first page begins with
-    /// the present version.
+    /// Returns the versions of a row, newest first, at most 100, beginning before the revision `before`. The first page
+    /// begins with the present version.
     #[boxed]
     pub async fn row_versions(&self, row: &Target, before: Option<Id>, limit: usize) -> Result<Page<RowVersion, Id>> {
-        let limit = limit.clamp(1, MAX_PAGE);
+        let limit = limit.clamp(1, MAX_VERSIONS);
         let read = move |reader: &mut Reader<'_>, located: &Viewed| {
             located.require_kind(NodeKind::Row)?;
             located.require(Right::ViewVersions)?;
@@ -269,6 +274,13 @@ impl<'a> Batch<'a> {
         let mut rows = HashMap::new();
         let mut records = HashMap::new();
         if !ids.is_empty() {
+            let chars: i64 = record::sizes(transaction, &ids)?.iter().map(|(_, chars)| chars).sum();
+            if chars > MAX_CHARS {
+                return Err(Error::invalid(
+                    "these rows have too much text to be changed at once: send several requests",
+                )
+                .with_code(Code::TooMany));
+            }
             rows.extend(node::lock_many(transaction, &ids)?.into_iter().map(|row| (row.id, row)));
             records.extend(record::find_many(transaction, &ids)?);
         }

@@ -10,6 +10,9 @@ use super::names;
 use crate::frame::page::Page;
 use crate::frame::value_format;
 
+/// Limit on the characters of a cell.
+const MAX_CELL_CHARS: usize = 500;
+
 /// Value of one column of one item.
 #[derive(Template)]
 #[template(path = "cell.html")]
@@ -51,10 +54,18 @@ pub fn cell<'a>(
         column: column.id,
         label: column.name.clone(),
         href: if column.kind == ColumnKind::Link { text.clone() } else { String::new() },
-        text: if column.kind == ColumnKind::Link { short(&text) } else { text },
+        text: clipped(if column.kind == ColumnKind::Link { short(&text) } else { text }),
         number: column.kind == ColumnKind::Number,
         editable: free && item.rights.has(Right::Edit) && item.kind.has_values(),
         applies: applies(item, column),
+    }
+}
+
+/// Shortens a text for a cell. A note can have 60,000 characters.
+fn clipped(text: String) -> String {
+    match text.char_indices().nth(MAX_CELL_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 

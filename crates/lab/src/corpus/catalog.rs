@@ -104,6 +104,12 @@ impl Corpus {
         format!("Lab {} site {}", self.plan.seed, site + 1)
     }
 
+    /// Path of a site; empty if the libraries are created directly at the target's root. Any number is valid: the site
+    /// index wraps around.
+    pub fn site_path(&self, site: u32) -> String {
+        if self.plan.sites > 1 { self.site_name(site % self.plan.sites) } else { String::new() }
+    }
+
     /// Path of a library. Any number is valid: the site index wraps around.
     pub fn library_path(&self, library: u32) -> String {
         let (site, within) = (library / self.plan.libraries % self.plan.sites, library % self.plan.libraries);

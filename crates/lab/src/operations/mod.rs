@@ -6,30 +6,40 @@ mod add_remove_user;
 mod check_out_in;
 mod copy;
 mod delete;
+mod delete_row;
 mod download;
 mod download_unchanged;
 mod edit_profile;
+mod edit_row;
 mod edit_values;
 mod home_page;
 mod library_page;
 mod library_view;
 mod list_folder;
+mod list_page;
+mod list_view;
 mod make_folder;
 mod make_site;
 mod missing_page;
 mod moving;
+mod new_row;
+mod new_row_by_form;
 mod operation;
 mod own_page;
 mod page;
 mod properties;
 mod publish_draft;
 mod replace;
+mod row_form;
+mod row_page;
 mod search_name;
 mod search_page;
 mod search_query;
 mod share;
 mod sign_in;
 mod static_file;
+mod task_list;
+mod task_row;
 mod unavailable;
 mod upload;
 mod user;
@@ -45,6 +55,10 @@ pub const ALL: &[Operation] = &[
     home_page::OPERATION,
     library_page::OPERATION,
     library_view::OPERATION,
+    list_page::OPERATION,
+    list_view::OPERATION,
+    row_page::OPERATION,
+    row_form::OPERATION,
     own_page::OPERATION,
     search_page::OPERATION,
     sign_in::OPERATION,
@@ -64,6 +78,10 @@ pub const ALL: &[Operation] = &[
     publish_draft::OPERATION,
     edit_values::OPERATION,
     delete::OPERATION,
+    new_row::OPERATION,
+    new_row_by_form::OPERATION,
+    edit_row::OPERATION,
+    delete_row::OPERATION,
     make_folder::OPERATION,
     make_site::OPERATION,
     moving::OPERATION,

@@ -3,12 +3,7 @@
 
 /// Names of the operations, each with the missing feature.
 const UNAVAILABLE: &[(&str, &str)] = &[
-    ("read-list", "lists"),
-    ("read-list-grid", "lists"),
-    ("list-form", "lists"),
-    ("new-list-item", "lists"),
-    ("edit-list-item", "lists"),
-    ("delete-list-item", "lists"),
+    ("read-list-grid", "lists as grids"),
     ("create-page", "pages that people write"),
     ("start-workflow", "workflows"),
     ("complete-task", "workflows"),

@@ -5,13 +5,16 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use tokio::sync::OnceCell;
+
 use crate::corpus::{Corpus, Document, SearchableTexts};
 use crate::wire::address::{item_address, make_collection};
 use crate::wire::{Client, Fault, Login, RequestBuilder, Target, TargetKind};
 
 use super::share::Share;
+use super::task_list::TaskList;
 
-/// Limit on the uploaded documents that a user remembers.
+/// Limit on the uploaded documents, and on the added rows, that a user remembers.
 const MAX_OWN: usize = 500;
 /// Limit on the identifiers that the users of a crowd remember together.
 const MAX_IDS: usize = 200_000;
@@ -30,6 +33,8 @@ pub struct SharedUserState {
     pub searchable: SearchableTexts,
     /// Identifiers of corpus documents that have been looked up.
     ids: RefCell<HashMap<u64, Rc<str>>>,
+    /// Lists that have been made, by path of the site.
+    lists: RefCell<HashMap<String, Rc<OnceCell<Rc<TaskList>>>>>,
 }
 
 impl SharedUserState {
@@ -41,7 +46,8 @@ impl SharedUserState {
         people: Arc<Vec<Login>>,
         searchable: SearchableTexts,
     ) -> Rc<Self> {
-        Rc::new(Self { target, corpus, run, people, searchable, ids: RefCell::default() })
+        let (ids, lists) = (RefCell::default(), RefCell::default());
+        Rc::new(Self { target, corpus, run, people, searchable, ids, lists })
     }
 }
 
@@ -55,6 +61,8 @@ pub struct User {
     pub random: fastrand::Rng,
     /// Documents that the user uploaded: path and document.
     pub uploads: VecDeque<(String, Document)>,
+    /// Identifiers of rows that the user added to its list.
+    pub rows: VecDeque<String>,
     /// Page resources that the user already has.
     pub cached_resources: HashSet<String>,
     /// True if the user has a session.
@@ -85,6 +93,7 @@ impl User {
             client,
             random,
             uploads: own,
+            rows: VecDeque::new(),
             cached_resources: seen,
             signed_in,
             statics,
@@ -168,6 +177,24 @@ impl User {
             self.uploads.pop_front();
         }
         self.uploads.push_back((path, document));
+    }
+
+    /// Remembers a row that the user added to its list.
+    pub fn remember_row(&mut self, id: String) {
+        if self.rows.len() >= MAX_OWN {
+            self.rows.pop_front();
+        }
+        self.rows.push_back(id);
+    }
+
+    /// Returns the list in which the user works, and makes it if necessary. The users are spread over all sites. Users
+    /// of one crowd wait for the one who makes it.
+    pub async fn task_list(&mut self) -> Result<Rc<TaskList>, Fault> {
+        let site = self.crowd.corpus.site_path(self.number);
+        let list = self.crowd.lists.borrow_mut().entry(site.clone()).or_default().clone();
+        let made =
+            list.get_or_try_init(async || TaskList::make(&mut self.client, &site, &self.crowd.run).await.map(Rc::new));
+        made.await.cloned()
     }
 
     /// Returns the identifier of a document of the corpus.

@@ -115,3 +115,36 @@ fn every_shipped_plan_is_read() {
         assert_eq!(read.name, plan.name);
     }
 }
+
+#[test]
+fn what_strongroom_does_not_offer_of_the_papers_is_known() {
+    for (name, labels, percent) in [
+        ("ebs-2007", &[][..], 0.0),
+        ("ebs-2007-read", &[], 0.0),
+        ("ebs-2007-write", &[], 0.0),
+        ("rbs-2010", &["create page"], 6.0),
+        ("rbs-2010-sp1", &[], 0.0),
+        (
+            "ebs-2007-profile",
+            &[
+                "list page as grid",
+                "synchronise with a mail client",
+                "FrontPage RPC open",
+                "FrontPage RPC save",
+                "incoming e-mail",
+                "RSS",
+                "start workflow",
+                "complete workflow task",
+            ],
+            17.5,
+        ),
+    ] {
+        let plan = Plan::parse(shipped(name).unwrap()).unwrap();
+        let all: f64 = plan.mix.iter().map(|share| share.weight).sum();
+        let missing = plan.mix.iter().filter(|share| operations::find(&share.operation).is_none());
+        let (found, weights): (Vec<String>, Vec<f64>) = missing.map(|share| (share.label(), share.weight)).unzip();
+        assert_eq!(found, labels, "{name}");
+        let share = weights.iter().sum::<f64>() / all * 100.0;
+        assert!((share - percent).abs() < 0.01, "{name}: {share} %");
+    }
+}

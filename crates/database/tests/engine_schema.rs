@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use database::configuration::account::{self, Account};
 use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
+use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
+use database::content::revision::{self, Revision};
 use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{column, record};
 use database::testing::fresh_database;
@@ -238,7 +240,7 @@ async fn an_older_content_database_keeps_its_values_as_records() {
             for slot in 1..=5 {
                 let start = SortValue::number(f64::NEG_INFINITY);
                 let order = SortOrder::Field(slot, &start, Id::NONE);
-                let rows = sorted::documents(reader, FOLDER, &order, false, &RowFilter::default(), 9)?;
+                let rows = sorted::leaves(reader, FOLDER, &order, false, &RowFilter::default(), 9)?;
                 orders.push(rows.into_iter().map(|row| row.id.get()).collect::<Vec<_>>());
             }
             Ok((record::values(reader, Id::new(10))?, record::values(reader, Id::new(11))?, person, columns, orders))
@@ -278,7 +280,8 @@ const FOLDER: Id = Id::new(3);
 /// Turns a new content database into one of the version before records, with a library, a folder and two documents that
 /// have values.
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 14] = [
+    const STEPS: [Sql; 15] = [
+        Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP TABLE record"),
         Sql::new("DROP TABLE field_index"),
         Sql::new("DROP TABLE revision"),
@@ -321,4 +324,65 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
         tx.execute(step, &[])?;
     }
     tx.execute(VALUES, &[Value::from("b \"quoted\" \u{f6}")]).map(drop)
+}
+
+/// Turns a new content database into the one before it, with a list and a row of three revisions.
+fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
+    const STEPS: [Sql; 8] = [
+        Sql::new("DROP INDEX node_revision"),
+        Sql::new("DROP INDEX revision_number"),
+        Sql::new("ALTER TABLE revision DROP COLUMN number"),
+        Sql::new("CREATE INDEX revision_node ON revision (node_id, id)"),
+        Sql::new("ALTER TABLE record ADD COLUMN revision BIGINT NOT NULL DEFAULT 0"),
+        Sql::new("DELETE FROM schema_history WHERE version >= 15"),
+        Sql::new(
+            "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, \
+             created_by, modified_at, modified_by, size, media_type, major, minor, version_id, title) VALUES \
+             (2, 1, 1, 2, 1, 'list', 'L', 'l', 1, 1, 1, 1, 0, '', 0, 0, NULL, NULL), \
+             (10, 1, 2, 2, 1, 'row', '1', '1', 1, 1, 1, 1, 0, '', 0, 0, 77, 'T')",
+        ),
+        Sql::new(
+            "INSERT INTO revision (id, node_id, fields, at, by_id) VALUES (70, 10, '{}', 1, 1), (71, 10, '{}', 2, 1)",
+        ),
+    ];
+    STEPS.into_iter().try_for_each(|step| tx.execute(step, &[]).map(drop))
+}
+
+#[tokio::test]
+async fn revisions_of_an_older_content_database_are_numbered() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (fresh, options) = (fresh_database(engine).await, Options::default());
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
+        let older = |tx: &mut Transaction<'_>| {
+            make_revisions_older(tx)?;
+            let long = "x".repeat(300);
+            tx.execute(Sql::new("UPDATE node SET title = $1 WHERE id = 10"), &database::params![long]).map(drop)
+        };
+        db.write(older).await.unwrap();
+        db.close().await;
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
+        // Servers get identifiers in ranges, so a later revision can have a smaller one.
+        let change = |tx: &mut Transaction<'_>| {
+            let row = node::find(tx, Id::new(10))?.unwrap();
+            let later = Revision {
+                id: Id::new(60),
+                number: row.number.major,
+                fields: Fields::default(),
+                at: Timestamp::from_micros(3),
+                by: Id::new(1),
+            };
+            revision::insert(tx, row.id, &later)?;
+            let all = revision::list(tx, row.id, 99, 9)?;
+            revision::trim(tx, row.id, 1)?;
+            let kept = revision::list(tx, row.id, 99, 9)?;
+            let newest = node::newest_id(tx)?.max(revision::newest_id(tx)?);
+            Ok((row.title.map(|title| title.len()), all, kept, newest))
+        };
+        let (title, all, kept, newest) = db.write(change).await.unwrap();
+        let ids = |revisions: &[Revision]| revisions.iter().map(|one| (one.id.get(), one.number)).collect::<Vec<_>>();
+        assert_eq!(ids(&all), [(60, 3), (71, 2), (70, 1)]);
+        assert_eq!(ids(&kept), [(60, 3)]);
+        assert_eq!((title, newest), (Some(255), Some(Id::new(77))));
+        db.close().await;
+    }
 }

@@ -92,6 +92,7 @@ codes! {
     Encoding = "encoding",
     FarmExists = "farm_exists",
     FarmNested = "farm_nested",
+    FieldsTooLong = "fields_too_long",
     ForeignKeyViolation = "foreign_key_violation",
     ForeignOrigin = "foreign_origin",
     FormExpired = "form_expired",

@@ -5,6 +5,8 @@ use crate::{Error, Id, MAX_COLUMN_TEXT, MAX_NOTE, Result, Timestamp, fold};
 
 /// Number of characters of a folded text that take part in sorting.
 const SORTED_CHARS: usize = 100;
+/// Number of choices that a message names.
+const MOST_NAMED: usize = 10;
 
 words! {
     /// What the program uses the values of a column for.
@@ -85,15 +87,13 @@ impl ColumnKind {
     /// Rejects a value that a column of this kind cannot hold.
     pub fn check(&self, value: &ColumnValue) -> Result<()> {
         match (self, value) {
-            (Self::Text, ColumnValue::Text(text)) => check_length(text, MAX_COLUMN_TEXT),
-            (Self::Note, ColumnValue::Text(text)) => check_length(text, MAX_NOTE),
+            (Self::Text, ColumnValue::Text(text)) => check_text(text, MAX_COLUMN_TEXT),
+            (Self::Note, ColumnValue::Text(text)) => check_text(text, MAX_NOTE),
             (Self::Choice(choices), ColumnValue::Text(text)) if choices.contains(text) => Ok(()),
             (Self::Choice(choices), ColumnValue::Text(_)) => {
-                Err(Error::invalid(format!("the value must be one of: {}", choices.join(", "))))
+                Err(Error::invalid(format!("the value must be one of: {}", some_of(choices))))
             }
-            (Self::Link, ColumnValue::Text(text)) => {
-                check_length(text, MAX_COLUMN_TEXT).and_then(|()| check_link(text))
-            }
+            (Self::Link, ColumnValue::Text(text)) => check_text(text, MAX_COLUMN_TEXT).and_then(|()| check_link(text)),
             (Self::Number, ColumnValue::Number(number)) if number.is_finite() => Ok(()),
             (Self::Date, ColumnValue::Date(_))
             | (Self::Person, ColumnValue::Person(_))
@@ -145,11 +145,26 @@ impl ColumnValue {
     }
 }
 
-fn check_length(text: &str, most: usize) -> Result<()> {
+fn check_text(text: &str, most: usize) -> Result<()> {
     if text.chars().count() > most {
         return Err(Error::invalid(format!("the text is longer than {most} characters")));
     }
-    Ok(())
+    match text.chars().find(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r')) {
+        None => Ok(()),
+        Some(control) => Err(Error::invalid(format!(
+            "the text contains the control character U+{:04X}: remove it",
+            u32::from(control)
+        ))),
+    }
+}
+
+/// Returns the first of the choices, for a message.
+fn some_of(choices: &[String]) -> String {
+    let mut shown: Vec<String> = choices.iter().take(MOST_NAMED).map(|one| one.chars().take(40).collect()).collect();
+    if choices.len() > MOST_NAMED {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
 }
 
 fn check_link(text: &str) -> Result<()> {
@@ -181,5 +196,12 @@ mod tests {
         assert!(ColumnKind::Number.check(&ColumnValue::Number(f64::NAN)).is_err());
         assert!(ColumnKind::Text.check(&ColumnValue::Number(1.0)).is_err());
         assert!(ColumnKind::Text.check(&ColumnValue::Text("x".repeat(10_001))).is_err());
+        assert!(ColumnKind::Note.check(&ColumnValue::Text("a\tb\r\nc".into())).is_ok());
+        for bad in ["\0", "a\u{1b}[0m", "\u{85}"] {
+            assert!(ColumnKind::Note.check(&ColumnValue::Text(bad.into())).is_err(), "{bad:?}");
+        }
+        let many = ColumnKind::Choice(vec!["c".repeat(255); 500]);
+        let refused = many.check(&ColumnValue::Text("?".into())).unwrap_err();
+        assert!(refused.message().len() < 600, "{}", refused.message());
     }
 }

@@ -206,6 +206,18 @@ impl Error {
 }
 
 impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::NotFound,
+        Self::Conflict,
+        Self::Locked,
+        Self::Invalid,
+        Self::Forbidden,
+        Self::Exhausted,
+        Self::Unavailable,
+        Self::Corrupt,
+    ];
+
     /// Returns the kind's own stable code.
     pub fn code(self) -> Code {
         match self {

@@ -43,7 +43,7 @@ impl NodeKind {
     }
 
     /// Returns whether clients for files see it: WebDAV, archives and exports have no form for lists.
-    pub const fn is_file_or_folder(self) -> bool {
+    pub const fn is_for_file_clients(self) -> bool {
         !matches!(self, Self::List | Self::Row)
     }
 
@@ -63,7 +63,7 @@ impl NodeKind {
 
     /// Returns the right that a change to an item of this kind needs: `contents` for what people work on, the right to
     /// manage sites or libraries for the others.
-    pub const fn managed_by(self, contents: Right) -> Right {
+    pub const fn right_to_change(self, contents: Right) -> Right {
         match self {
             Self::Site => Right::ManageSite,
             Self::Library | Self::List => Right::ManageLibraries,

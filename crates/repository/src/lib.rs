@@ -4,6 +4,7 @@
 //! rights before it reads or changes anything. This crate knows no wire format and no SQL text.
 
 mod blocking;
+mod columns;
 mod content;
 mod documents;
 mod farm;
@@ -26,6 +27,7 @@ pub use ::search::index::{HitOrder, Passage, Piece, SearchServer};
 pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
+pub use columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
 pub use content::permissions::{Explanation, Grant, PermissionTable};
@@ -63,9 +65,7 @@ pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,
     MigrateWork, QUARANTINE_DAYS, Work,
 };
-pub use lists::{
-    Column, ColumnChange, ContentType, MAX_CHANGES, RowChange, RowOutcome, RowVersion, ValuesChange, is_built_in_column,
-};
+pub use lists::{MAX_CHANGES, MAX_FIELDS, RowChange, RowOutcome, RowRevision};
 pub use locations::claim::restoration::{
     require_restorable, require_restoration_outside_farms, require_separate_restoration,
 };

@@ -5,54 +5,10 @@
 
 mod support;
 
-use model::{Code, ColumnKind, ColumnValue, Digest, Id, LibrarySettings, Name, NodeKind, Right, Role, Timestamp};
-use repository::{
-    Bin, ColumnChange, Filter, ListRequest, RowChange, RowOutcome, Session, Sort, Target, ValueTest, ValuesChange,
-};
+use model::{Code, ColumnKind, ColumnValue, Digest, Id, LibrarySettings, NodeKind, Right, Role, Timestamp};
+use repository::{Bin, Filter, ListRequest, RowChange, RowOutcome, Sort, Target, ValueTest, ValuesChange};
+use support::rows::{change, code, column, name, new_list, text, titles};
 use support::{at, each_farm};
-
-fn name(text: &str) -> Name {
-    Name::new(text).unwrap()
-}
-
-fn text(text: &str) -> Option<ColumnValue> {
-    Some(ColumnValue::Text(text.to_owned()))
-}
-
-async fn column(session: &Session, list: &Target, label: &str, kind: ColumnKind) -> Id {
-    let change = ColumnChange { name: name(label), kind, required: false, content_type_id: None };
-    session.create_column(list, change).await.unwrap()
-}
-
-/// A list with its title column.
-async fn new_list(session: &Session) -> (Target, Id) {
-    let list = session.create_list(&at(""), &name("Tasks"), &name("Task")).await.unwrap();
-    assert_eq!(list.kind, NodeKind::List);
-    let target = Target::Id(list.id);
-    let title = session.columns(&target).await.unwrap().0[0].id;
-    (target, title)
-}
-
-/// The titles of all rows in an order, fetched `limit` at a time.
-async fn titles(session: &Session, list: &Target, request: &ListRequest, limit: usize) -> Vec<String> {
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
-        let page = session.list_filtered(list, ListRequest { after, limit, ..request.clone() }).await.unwrap().page;
-        found.extend(page.items.iter().map(|item| item.shown_name().to_owned()));
-        after = page.next;
-        if after.is_none() {
-            return found;
-        }
-    }
-}
-
-async fn change(session: &Session, list: &Target, changes: Vec<RowChange>) -> Vec<RowOutcome> {
-    session.change_rows(list, changes, false).await.unwrap()
-}
-
-fn code(outcome: &RowOutcome) -> Option<Code> {
-    outcome.error.as_ref().map(model::Error::code)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_added_read_changed_deleted_and_restored() {
@@ -76,7 +32,7 @@ async fn rows_are_added_read_changed_deleted_and_restored() {
         let same = ValuesChange { values: vec![(title, text("Call Bert"))], ..ValuesChange::default() };
         admin.set_values(&first.into(), same).await.unwrap();
         assert_eq!(admin.item(&first.into()).await.unwrap().etag(), changed.etag());
-        let versions = admin.row_versions(&first.into(), None, 10).await.unwrap();
+        let versions = admin.row_revisions(&first.into(), None, 10).await.unwrap();
         let seen: Vec<_> = versions.items.iter().map(|version| version.values.clone()).collect();
         assert_eq!(seen, [read.clone(), vec![(title, ColumnValue::Text("Call Anna".into()))]]);
         let entry = admin.delete(&first.into()).await.unwrap();
@@ -261,11 +217,11 @@ async fn a_batch_changes_all_or_nothing_when_it_is_to() {
         for label in long {
             set.push((column(&admin, &list, &label, ColumnKind::Note).await, text(&"ä".repeat(60_000))));
         }
-        assert_eq!(admin.add_row(&list, set).await.unwrap_err().code(), Code::TooLarge);
+        assert_eq!(admin.add_row(&list, set).await.unwrap_err().code(), Code::FieldsTooLong);
         let twice = vec![RowChange::Delete { row, revision: None }, RowChange::Delete { row, revision: None }];
         assert!(admin.change_rows(&list, twice, false).await.is_err());
         let many = vec![RowChange::Add { set: vec![(title, text("m"))] }; 1_001];
-        assert_eq!(admin.change_rows(&list, many, true).await.unwrap_err().code(), Code::TooMany);
+        assert_eq!(admin.change_rows(&list, many, true).await.unwrap_err().code(), Code::TooMuchAtOnce);
         let many = vec![RowChange::Add { set: vec![(title, text("m"))] }; 1_000];
         assert_eq!(admin.change_rows(&list, many, true).await.unwrap().len(), 1_000);
         assert_eq!(titles(&admin, &list, &ListRequest::default(), 1_000).await.len(), 1_004);
@@ -305,7 +261,7 @@ async fn rights_decide_row_by_row() {
         assert!(outcomes[2].present.is_empty() && outcomes[2].revision.is_none());
         let outcomes = change(&berta, &list, vec![delete(readable), delete(hidden)]).await;
         assert!(outcomes.iter().all(|outcome| outcome.error.is_some()));
-        assert_eq!(berta.row_versions(&hidden.into(), None, 9).await.unwrap_err().code(), Code::NotFound);
+        assert_eq!(berta.row_revisions(&hidden.into(), None, 9).await.unwrap_err().code(), Code::NotFound);
         // A row of another list is none of this one.
         let other = admin.create_list(&at(""), &name("Other"), &name("Task")).await.unwrap();
         let outcomes = change(&admin, &other.id.into(), vec![delete(open)]).await;
@@ -365,7 +321,7 @@ async fn a_list_keeps_as_many_versions_as_its_settings_say() {
         let kept = async || -> Vec<String> {
             let (mut words, mut before) = (Vec::new(), None);
             loop {
-                let page = admin.row_versions(&row.into(), before, 2).await.unwrap();
+                let page = admin.row_revisions(&row.into(), before, 2).await.unwrap();
                 for version in page.items {
                     let ColumnValue::Text(word) = version.values[0].1.clone() else { panic!("a title is a text") };
                     words.push(word);
@@ -450,41 +406,6 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
                 }
             }
         }
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn long_texts_make_pages_short_and_batches_small() {
-    each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        let (list, title) = new_list(&admin).await;
-        let notes = [
-            column(&admin, &list, "First", ColumnKind::Note).await,
-            column(&admin, &list, "Second", ColumnKind::Note).await,
-        ];
-        let long = "x".repeat(60_000);
-        let mut rows = Vec::new();
-        for start in [0, 75] {
-            let add = |i: usize| RowChange::Add {
-                set: vec![(title, text(&format!("{i:03}"))), (notes[0], text(&long)), (notes[1], text(&long))],
-            };
-            let outcomes = change(&admin, &list, (start..start + 75).map(add).collect()).await;
-            rows.extend(outcomes.iter().filter_map(|outcome| outcome.row));
-        }
-        assert_eq!(rows.len(), 150);
-        let request = ListRequest { limit: 1_000, columns: 9, ..ListRequest::default() };
-        let page = admin.list_filtered(&list, request.clone()).await.unwrap().page;
-        assert_eq!(page.items.len(), (8 << 20) / 120_030);
-        let mut seen = titles(&admin, &list, &request, 1_000).await;
-        assert!(seen.is_sorted());
-        seen.dedup();
-        assert_eq!(seen.len(), 150);
-        let edit = |row: &Id| RowChange::Edit { row: *row, revision: None, was: vec![], set: vec![(title, text("x"))] };
-        let error = admin.change_rows(&list, rows.iter().map(edit).collect(), false).await.unwrap_err();
-        assert_eq!(error.code(), Code::TooMany);
-        let outcomes = change(&admin, &list, rows[..100].iter().map(edit).collect()).await;
-        assert!(outcomes.iter().all(|outcome| outcome.error.is_none()));
     })
     .await;
 }

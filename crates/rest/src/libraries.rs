@@ -2,13 +2,13 @@
 
 use axum::Json as Reply;
 use axum::http::{HeaderMap, StatusCode};
-use model::{Error, Name};
+use model::Name;
 use repository::ValuesChange;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Create, Ids, Json};
-use super::wire::column::{self, ColumnForm, ColumnJson, ContentTypeJson, ValuesForm, ValuesJson};
+use super::wire::column::{self, ColumnForm, ColumnJson, ContentTypeJson, NamedColumns, ValuesForm, ValuesJson};
 use super::wire::item::Naming;
 use super::wire::library::{SettingsChange, SettingsJson};
 use super::wire::list::List;
@@ -204,7 +204,7 @@ async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Values
     let item = caller.session.item(&id.into()).await?;
     let values = caller.session.values(&id.into()).await?;
     Ok(Reply(ValuesJson {
-        values: values.into_iter().map(|(column, value)| (column.to_string(), column::json(value))).collect(),
+        values: column::json_of(values),
         content_type: item.content_type_id.map(|id| id.to_string()),
     }))
 }
@@ -229,14 +229,9 @@ async fn change_values(
 ) -> Answer<Reply<ValuesJson>> {
     let preconditions = conditions::of_change(&caller.session, || id.into(), &headers).await?;
     let (columns, _) = caller.session.columns(&id.into()).await?;
-    let mut changes = Vec::with_capacity(form.values.len());
-    for (word, value) in form.values {
-        let known = columns.iter().find(|column| column.id.to_string() == word);
-        let column = known.ok_or_else(|| Error::not_found("the library has no such column"))?;
-        changes.push((column.id, column::value(column, value)?));
-    }
+    let values = column::values_of(&NamedColumns::new(columns), form.values)?;
     let content_type = form.content_type.map(|content_type| content_type.map(|id| id.0));
-    let change = ValuesChange { values: changes, content_type, preconditions, ..ValuesChange::default() };
+    let change = ValuesChange { values, content_type, preconditions, ..ValuesChange::default() };
     caller.session.set_values(&id.into(), change).await?;
-    values(caller, Ids([id])).await
+    self::values(caller, Ids([id])).await
 }

@@ -6,30 +6,30 @@ use axum::Json as Reply;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result};
-use repository::{Filter, ListRequest, Session, Sort};
+use model::{Code, Digest, Error, Id, MAX_PAGE, Name, NodeKind, Result};
+use repository::{Filter, ListRequest, MAX_CHANGES, MAX_FIELDS, Session, Sort};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use http_core::identity::Authenticated;
-use http_core::protocol::content_type;
+use http_core::protocol::{content_type, idempotency};
 use http_core::server::error::Answer;
 use http_core::server::request_body;
 use http_core::server::state::AppState;
-use http_core::transfer::{listing_cursor, rows_csv};
+use http_core::transfer::listing_cursor;
+use http_core::transfer::rows_csv::{self, Mode};
 
 use super::extract::{Create, Ids, Query};
+use super::wire::Once;
+use super::wire::column::{self, NamedColumns};
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::{List, PageQuery, cursor_of, limit};
-use super::wire::row::{
-    ImportReport, NewList, NewRow, RowChanges, RowJson, RowOutcomeJson, RowOutcomes, RowPage, RowVersionJson, values_of,
-};
-use super::wire::{Once, column};
+use super::wire::row::{ImportReport, NewList, NewRow, RevisionJson, RowChanges, RowJson, RowOutcomeJson, RowOutcomes};
 
-/// Limit on the columns whose values are returned.
-const MAX_COLUMNS: usize = 200;
+/// Number of columns whose values are returned: all that a list can have.
+const ALL_COLUMNS: usize = 200;
 
 /// Order and page of the rows of a list.
 #[derive(Default, Deserialize, IntoParams)]
@@ -90,7 +90,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     path = "/api/v1/items/{id}/lists",
     operation_id = "create_list",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    params(("id" = String, Path, description = "Identifier of the site"), Once),
     request_body = NewList,
     responses((status = 201, description = "The list", body = ItemJson))
 )]
@@ -113,10 +113,10 @@ async fn create_list(
     path = "/api/v1/items/{id}/rows",
     operation_id = "list_rows",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), RowQuery),
-    responses((status = 200, description = "One page", body = RowPage))
+    params(("id" = String, Path, description = "Identifier of the list"), RowQuery),
+    responses((status = 200, description = "One page", body = List<RowJson>))
 )]
-async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQuery>) -> Answer<Reply<RowPage>> {
+async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQuery>) -> Answer<Reply<List<RowJson>>> {
     let session = &caller.session;
     let (sort, descending) = order_of(&query)?;
     let filter = Filter::default();
@@ -126,7 +126,7 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
         None => None,
     };
     let limit = limit(query.limit)?;
-    let request = ListRequest { sort, descending, after, limit, columns: MAX_COLUMNS, filter: Filter::default() };
+    let request = ListRequest { sort, descending, after, limit, columns: ALL_COLUMNS, filter: Filter::default() };
     let listed = session.list_filtered(&id.into(), request).await?;
     require_list(listed.place.kind)?;
     let names = Names::of(session, listed.page.items.iter().map(|item| item.modified_by)).await?;
@@ -134,13 +134,13 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
     for ((row, id), value) in listed.values {
         values.entry(row).or_default().insert(id.to_string(), column::json(value));
     }
-    let rows = listed.page.items.iter();
-    let rows = rows.map(|item| RowJson::of(item, values.remove(&item.id).unwrap_or_default(), &names)).collect();
+    let items = listed.page.items.iter();
+    let items = items.map(|item| RowJson::of(item, values.remove(&item.id).unwrap_or_default(), &names)).collect();
     let next = match &listed.page.next {
         Some(next) => Some(listing_cursor::seal(session, &listing, next).await?),
         None => None,
     };
-    Ok(Reply(RowPage { rows, next }))
+    Ok(Reply(List { items, next }))
 }
 
 /// Add a row to a list
@@ -149,7 +149,7 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
     path = "/api/v1/items/{id}/rows",
     operation_id = "add_row",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    params(("id" = String, Path, description = "Identifier of the list"), Once),
     request_body = NewRow,
     responses((status = 201, description = "The row", body = RowJson))
 )]
@@ -160,20 +160,21 @@ async fn add_row(
 ) -> Answer<(StatusCode, Reply<RowJson>)> {
     let (session, new) = create.with(caller.session);
     let columns = columns_of(&session, id).await?;
-    let row = session.add_row(&id.into(), values_of(&columns, new.values)?).await?;
+    let row = session.add_row(&id.into(), column::values_of(&columns, new.values)?).await?;
     Ok((StatusCode::CREATED, Reply(one(&session, row).await?)))
 }
 
 /// Change the rows of a list
 ///
-/// Adds, edits and deletes up to 1,000 rows in one transaction. An edit with an outdated `etag` is made as long as the
-/// fields in `was` are unchanged, so that two people disturb each other only in the same field.
+/// Adds, edits and deletes up to 1,000 rows, and sets up to 20,000 fields, in one transaction. An edit with an outdated
+/// `etag`, or with none, is made as long as the fields in `was` are unchanged, which must name every field in `set`. So
+/// two people disturb each other only in the same field. An edit without `etag` and `was` is made in any case.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/changes",
     operation_id = "change_rows",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    params(("id" = String, Path, description = "Identifier of the list"), Once),
     request_body = RowChanges,
     responses((status = 200, description = "The outcome of each change", body = RowOutcomes))
 )]
@@ -183,6 +184,7 @@ async fn change_rows(
     create: Create<RowChanges>,
 ) -> Answer<Reply<RowOutcomes>> {
     let (session, request) = create.with(caller.session);
+    require_few(&request.changes)?;
     let columns = columns_of(&session, id).await?;
     let success = |form: &super::wire::row::RowChangeForm| if form.id.is_none() { 201 } else { 200 };
     let statuses: Vec<u16> = request.changes.iter().map(success).collect();
@@ -194,26 +196,26 @@ async fn change_rows(
     Ok(Reply(RowOutcomes { applied, outcomes }))
 }
 
-/// List the versions of a row
+/// List the revisions of a row
 ///
-/// Newest first; the first one is the present version.
+/// Its fields as they are and as they were, newest first. The first one is the present revision.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/revisions",
     operation_id = "list_revisions",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), PageQuery),
-    responses((status = 200, description = "One page", body = List<RowVersionJson>))
+    params(("id" = String, Path, description = "Identifier of the row"), PageQuery),
+    responses((status = 200, description = "One page", body = List<RevisionJson>))
 )]
 async fn revisions(
     caller: Authenticated,
     Ids([id]): Ids<1>,
     Query(query): Query<PageQuery>,
-) -> Answer<Reply<List<RowVersionJson>>> {
-    let (limit, before) = (query.limit()?.min(MAX_PAGE), query.before_id()?);
-    let page = caller.session.row_versions(&id.into(), before, limit).await?;
-    let names = Names::of(&caller.session, page.items.iter().map(|version| version.by)).await?;
-    let items = page.items.into_iter().map(|version| RowVersionJson::of(version, &names)).collect();
+) -> Answer<Reply<List<RevisionJson>>> {
+    let (limit, before) = (query.limit()?.min(MAX_PAGE), query.before_number()?);
+    let page = caller.session.row_revisions(&id.into(), before, limit).await?;
+    let names = Names::of(&caller.session, page.items.iter().map(|revision| revision.by)).await?;
+    let items = page.items.into_iter().map(|revision| RevisionJson::of(revision, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
 }
 
@@ -226,7 +228,7 @@ async fn revisions(
     path = "/api/v1/items/{id}/rows.csv",
     operation_id = "export_rows",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), ExportQuery),
+    params(("id" = String, Path, description = "Identifier of the list"), ExportQuery),
     responses((status = 200, description = "The file", body = Vec<u8>, content_type = "text/csv"))
 )]
 async fn export_rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ExportQuery>) -> Answer<Response> {
@@ -239,14 +241,14 @@ async fn export_rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Que
 /// Add and change rows of a list by CSV
 ///
 /// The first line has the titles: names of columns, and `#` for the number of a row to change; rows without a number
-/// are added. At most 5,000 rows, separated by commas, semicolons or tabs. Rows that cannot be read or saved are left
-/// out and listed.
+/// are added. At most 5,000 rows and 2 MiB, with fields separated by commas, semicolons or tabs. Rows that cannot be
+/// read or saved are left out and listed. The rows are saved in several transactions.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/rows.csv",
     operation_id = "import_rows",
     tag = "lists",
-    params(("id" = String, Path, description = "Identifier of the item"), ImportQuery),
+    params(("id" = String, Path, description = "Identifier of the list"), ImportQuery, Once),
     request_body(content = String, content_type = "text/csv"),
     responses((status = 200, description = "What was done", body = ImportReport))
 )]
@@ -262,21 +264,36 @@ async fn import_rows(
             .with_code(Code::UnsupportedMediaType)
             .into());
     }
+    let key = idempotency::key(request.headers())?;
     let body = request_body::read_to_end(request.into_body(), request_body::FIELDS).await?;
-    let table = request_body::parse_off_thread(body, rows_csv::Table::read).await?;
-    Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, query.dry_run).await?.into()))
+    let read = |bytes: &[u8]| Ok((rows_csv::Table::read(bytes)?, Digest::new(*blake3::hash(bytes).as_bytes())));
+    let (table, digest) = request_body::parse_off_thread(body, read).await?;
+    let once = key.map(|key| (format!("{key} in {id}"), digest));
+    let mode = if query.dry_run { Mode::Check } else { Mode::Possible };
+    Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, mode, once.as_ref()).await?.into()))
 }
 
-async fn columns_of(session: &Session, list: Id) -> Result<Vec<repository::Column>> {
-    Ok(session.columns(&list.into()).await?.0)
+/// Refuses changes that are too many to be converted.
+fn require_few(changes: &[super::wire::row::RowChangeForm]) -> Result<()> {
+    let fields: usize = changes.iter().map(super::wire::row::RowChangeForm::fields).sum();
+    match changes.len() <= MAX_CHANGES && fields <= 2 * MAX_FIELDS {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "at most {MAX_CHANGES} rows and {MAX_FIELDS} fields can be changed at once: send several requests"
+        ))
+        .with_code(Code::TooMuchAtOnce)),
+    }
+}
+
+async fn columns_of(session: &Session, list: Id) -> Result<NamedColumns> {
+    Ok(NamedColumns::new(session.columns(&list.into()).await?.0))
 }
 
 async fn one(session: &Session, row: Id) -> Result<RowJson> {
     let item = session.item(&row.into()).await?;
     let values = session.values(&row.into()).await?;
     let names = Names::of(session, [item.modified_by]).await?;
-    let values = values.into_iter().map(|(id, value)| (id.to_string(), column::json(value))).collect();
-    Ok(RowJson::of(&item, values, &names))
+    Ok(RowJson::of(&item, column::json_of(values), &names))
 }
 
 fn order_of(query: &RowQuery) -> Result<(Sort, bool)> {

@@ -32,7 +32,8 @@ statements! {
         WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
         AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6");
     NEWEST = concat!("SELECT ", columns!(), " FROM event
-        WHERE sequence < $1 AND action <> 'document.read' ORDER BY sequence DESC LIMIT $2");
+        WHERE sequence < $1 AND action NOT IN ('document.read', 'row.create', 'row.change')
+        ORDER BY sequence DESC LIMIT $2");
     LAST = "SELECT MAX(sequence) FROM event";
 }
 
@@ -108,7 +109,7 @@ pub fn of_collection(
     reader.query(OF_COLLECTION, &params![id, range.end, range.start, actor, action, limit as i64], read)
 }
 
-/// Events of the content database except reads, older than `before`, newest first.
+/// Events of the content database except reads and changes of rows, older than `before`, newest first.
 pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<EventRow>> {
     reader.query(NEWEST, &params![before, limit as i64], read)
 }

@@ -114,10 +114,9 @@ impl Fields {
         self.0.contains_key(&slot)
     }
 
-    /// The bytes of all texts.
-    pub fn text_bytes(&self) -> usize {
-        let bytes = |field: &Field| if let Field::Text(text) = field { text.len() } else { 0 };
-        self.0.values().map(bytes).sum()
+    /// The bytes of the text to store.
+    pub fn stored_bytes(&self) -> usize {
+        self.stored().len()
     }
 
     /// Returns whether all fields are empty.
@@ -136,7 +135,7 @@ impl Fields {
     }
 
     /// Keeps the fields of these slots only.
-    pub(super) fn retain(&mut self, slots: &[i64]) {
+    pub fn retain(&mut self, slots: &[i64]) {
         self.0.retain(|slot, _| slots.contains(slot));
     }
 }

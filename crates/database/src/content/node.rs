@@ -44,8 +44,10 @@ statements! {
     FIND_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id");
     LOCK_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id {for_update}");
     COUNT_ROWS = "SELECT COUNT(*) FROM (SELECT id FROM node WHERE parent_id = $1 AND kind = 'row' LIMIT $2) AS counted";
-    UPDATE_ROW = "UPDATE node SET title = $2, version_id = $3, published_id = $4, modified_at = $5, modified_by = $6
-        WHERE id = $1";
+    UPDATE_ROW = "UPDATE node SET title = $2, version_id = $3, published_id = $4, major = $5, modified_at = $6,
+        modified_by = $7 WHERE id = $1";
+    NEWEST_ID = "SELECT MAX(id) FROM node";
+    NEWEST_REVISION = "SELECT MAX(version_id) FROM node WHERE kind = 'row'";
     TOUCH = "UPDATE node SET modified_at = $2, modified_by = $3 WHERE id = $1";
     SET_CONTENT_TYPE = "UPDATE node SET content_type_id = $2 WHERE id = $1";
     CHECK_OUT = "UPDATE node SET holder_id = $2, held_at = $3 WHERE id = $1";
@@ -262,8 +264,23 @@ pub fn update_content(transaction: &mut Transaction<'_>, node: &NodeRow) -> Resu
 
 /// Stores the title and revisions of a row of a list, and who changed it.
 pub fn update_row(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
-    let values = params![node.id, &node.title, node.version_id, node.published_id, node.modified_at, node.modified_by];
+    let values = params![
+        node.id,
+        &node.title,
+        node.version_id,
+        node.published_id,
+        node.number.major,
+        node.modified_at,
+        node.modified_by
+    ];
     transaction.execute_deferred(UPDATE_ROW, &values)
+}
+
+/// The newest identifier of an item, or of the present revision of a row; `None` if there is none.
+pub fn newest_id(reader: &mut Reader<'_>) -> Result<Option<Id>> {
+    let item: Option<Id> = reader.find(NEWEST_ID, &[], |row| row.get(0))?.flatten();
+    let revision: Option<Id> = reader.find(NEWEST_REVISION, &[], |row| row.get(0))?.flatten();
+    Ok(item.max(revision))
 }
 
 /// Records who changed an item, and when.

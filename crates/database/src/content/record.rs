@@ -2,9 +2,9 @@
 //! sort.
 //!
 //! The entries stand at the item's parent, so that one range of the index is one folder or list in the order of a
-//! column. They follow from the record and the kind of the item: every field that is not empty has an entry, and the
-//! empty fields of a row have one as well. So a view of a list finds empty fields last, without another statement, and
-//! a document without values costs nothing.
+//! column. Every field that is not empty has an entry, also one in a column of another library, which a document
+//! brought along. A row has one for each empty field as well, so its entries depend on the columns of its list. So a
+//! view of a list finds empty fields last, without another statement, and a document without values costs nothing.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,13 +32,13 @@ const RECORDS: usize = 16;
 const ENTRIES: usize = 32;
 
 statements! {
-    FIND = "SELECT revision, fields FROM record WHERE node_id = $1";
+    FIND = "SELECT fields FROM record WHERE node_id = $1";
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
-    SIZES = "SELECT node_id, CAST(LENGTH(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
-    PUT = "INSERT INTO record (node_id, revision, fields) VALUES ($1, $2, $3)
-        ON CONFLICT (node_id) DO UPDATE SET revision = excluded.revision, fields = excluded.fields";
-    INSERT = insert_rows!("INSERT INTO record (node_id, revision, fields) VALUES ", 3, 1);
-    INSERT_MANY = insert_rows!("INSERT INTO record (node_id, revision, fields) VALUES ", 3, RECORDS);
+    SIZES = "SELECT node_id, CAST(octet_length(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
+    PUT = "INSERT INTO record (node_id, fields) VALUES ($1, $2)
+        ON CONFLICT (node_id) DO UPDATE SET fields = excluded.fields";
+    INSERT = insert_rows!("INSERT INTO record (node_id, fields) VALUES ", 2, 1);
+    INSERT_MANY = insert_rows!("INSERT INTO record (node_id, fields) VALUES ", 2, RECORDS);
     DELETE = "DELETE FROM record WHERE node_id {in $1}";
     PLACES = "SELECT n.id, n.parent_id, n.library_id, n.kind, r.fields FROM record r JOIN node n ON n.id = r.node_id
         WHERE r.node_id {in $1}";
@@ -65,15 +65,6 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM record WHERE node_id IN (SELECT id FROM below)";
-}
-
-/// A stored record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// Changes with every change of the fields.
-    pub revision: Id,
-    /// The fields.
-    pub fields: Fields,
 }
 
 /// What the index entries of an item depend on besides its record.
@@ -121,10 +112,9 @@ impl Place {
     }
 }
 
-/// The record of an item; `None` if it never had values.
-pub fn find(reader: &mut Reader<'_>, item: Id) -> Result<Option<Record>> {
-    let stored = reader.find(FIND, &params![item], |row| Ok((row.get(0)?, row.get::<String>(1)?)))?;
-    stored.map(|(revision, fields)| Ok(Record { revision, fields: Fields::parse(&fields)? })).transpose()
+/// The fields of an item; `None` if it never had values.
+pub fn find(reader: &mut Reader<'_>, item: Id) -> Result<Option<Fields>> {
+    reader.find(FIND, &params![item], |row| Fields::parse(row.get(0)?))
 }
 
 /// The fields of many items. Items without a record are missing.
@@ -132,12 +122,12 @@ pub fn find_many(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, Field
     reader.query(FIND_MANY, &params![items], |row| Ok((row.get(0)?, Fields::parse(row.get(1)?)?)))
 }
 
-/// The characters of the stored fields of many items. Items without a record are missing.
+/// The bytes of the stored fields of many items. Items without a record are missing.
 pub fn sizes(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, i64)>> {
     reader.query(SIZES, &params![items], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Passes the fields of many items to `f`, a few at a time, since the fields of one item can have 256 KiB.
+/// Passes the fields of many items to `f`, a few at a time, since one item can have much text.
 pub fn for_each(reader: &mut Reader<'_>, items: &[Id], mut f: impl FnMut(Id, &Fields) -> Result<()>) -> Result<()> {
     for some in items.chunks(AT_ONCE) {
         for (item, fields) in find_many(reader, some)? {
@@ -150,11 +140,11 @@ pub fn for_each(reader: &mut Reader<'_>, items: &[Id], mut f: impl FnMut(Id, &Fi
 /// The values of an item, by column in the order of the columns; also those in columns of other libraries, which the
 /// item brought along.
 pub fn values(reader: &mut Reader<'_>, item: Id) -> Result<Vec<(Id, ColumnValue)>> {
-    let Some(record) = find(reader, item)? else { return Ok(Vec::new()) };
-    let columns = column::of_slots(reader, &record.fields.slots())?;
+    let Some(fields) = find(reader, item)? else { return Ok(Vec::new()) };
+    let columns = column::of_slots(reader, &fields.slots())?;
     let mut values = Vec::new();
     for column in columns {
-        values.extend(record.fields.get(column.slot, &column.kind)?.map(|value| (column.id, value)));
+        values.extend(fields.get(column.slot, &column.kind)?.map(|value| (column.id, value)));
     }
     Ok(values)
 }
@@ -171,19 +161,14 @@ pub fn values_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) -> Res
     Ok(values)
 }
 
-/// Adds the record of an item that has none.
-pub fn insert(transaction: &mut Transaction<'_>, item: &NodeRow, revision: Id, fields: &Fields) -> Result<()> {
-    insert_many(transaction, &[(item, revision, fields)])
-}
-
-/// Adds the records of many items that have none, all in the same library or list: item, revision and fields.
-pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, Id, &Fields)]) -> Result<()> {
-    let Some((first, _, _)) = records.first() else { return Ok(()) };
+/// Adds the records of items that have none, all in the same library or list.
+pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, &Fields)]) -> Result<()> {
+    let Some((first, _)) = records.first() else { return Ok(()) };
     let slots = if first.kind == NodeKind::Row { slots(transaction, first.library_id)? } else { Vec::new() };
     let (mut rows, mut entries) = (Vec::with_capacity(records.len()), Vec::new());
-    for (item, revision, fields) in records {
+    for (item, fields) in records {
         let place = Place::of(item);
-        rows.push(params![item.id, *revision, fields.stored()].into());
+        rows.push(params![item.id, fields.stored()].into());
         entries.extend(
             place
                 .entries_in(&slots, fields)
@@ -199,7 +184,6 @@ pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, Id, 
 pub fn change(
     transaction: &mut Transaction<'_>,
     item: &NodeRow,
-    revision: Id,
     before: &Fields,
     changes: &[(&ColumnRow, Option<&ColumnValue>)],
 ) -> Result<()> {
@@ -221,13 +205,13 @@ pub fn change(
             place.add_entry(transaction, column.slot, &new)?;
         }
     }
-    transaction.execute_deferred(PUT, &params![item.id, revision, after.stored()])
+    transaction.execute_deferred(PUT, &params![item.id, after.stored()])
 }
 
 /// Copies the record of an item to another item that has none, in the same library.
-pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: &NodeRow, revision: Id) -> Result<()> {
+pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: &NodeRow) -> Result<()> {
     match find(transaction, from)? {
-        Some(record) => insert(transaction, to, revision, &record.fields),
+        Some(fields) => insert_many(transaction, &[(to, &fields)]),
         None => Ok(()),
     }
 }

@@ -32,7 +32,8 @@ macro_rules! walk {
 macro_rules! walk_values {
     ($place:literal, $order:literal) => {
         walk!(
-            "field_index f CROSS JOIN node n WHERE n.id = f.node_id AND f.parent_id = $1 AND f.slot = $12",
+            "field_index f CROSS JOIN node n
+                WHERE n.id = f.node_id AND n.parent_id = $1 AND f.parent_id = $1 AND f.slot = $12",
             $place,
             $order
         )
@@ -134,7 +135,7 @@ pub enum SortOrder<'a> {
 }
 
 /// Documents or rows below `parent` that pass the filter, at most `limit`.
-pub fn documents(
+pub fn leaves(
     reader: &mut Reader<'_>,
     parent: Id,
     walk: &SortOrder<'_>,

@@ -158,6 +158,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::FarmExists
         | Code::FarmNested
         | Code::Forbidden
+        | Code::FieldsTooLong
         | Code::ForeignKeyViolation
         | Code::ForeignOrigin
         | Code::FormExpired

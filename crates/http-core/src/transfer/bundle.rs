@@ -94,7 +94,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
     let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
-        if item.kind == NodeKind::Site || !item.kind.is_file_or_folder() {
+        if item.kind == NodeKind::Site || !item.kind.is_for_file_clients() {
             return Err(
                 Error::invalid("an archive holds only documents, folders and libraries").with_code(Code::WrongKind)
             );

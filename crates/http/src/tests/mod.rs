@@ -11,6 +11,7 @@ pub mod damage;
 pub(crate) mod description;
 mod extremes;
 mod listing;
+mod lists;
 mod permits;
 mod private_connections;
 mod rights;

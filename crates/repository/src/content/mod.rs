@@ -1,7 +1,5 @@
-//! Contents of sites and libraries other than documents: columns, permissions, links, the recycle bin and the audit
-//! log.
+//! Contents of sites and libraries other than documents: permissions, links, the recycle bin and the audit log.
 
-pub(crate) mod containers;
 pub(crate) mod event_detail;
 pub(crate) mod events;
 pub(crate) mod libraries;

@@ -108,7 +108,7 @@ impl Session {
             .with_code(Code::ParentMissing),
             _ => error,
         })?;
-        let right = row.kind.managed_by(Right::Add);
+        let right = row.kind.right_to_change(Right::Add);
         let parent = parent.to(right)?;
         let guard = self.guard([&parent])?;
         let to = parent.node().id;

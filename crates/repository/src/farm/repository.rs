@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use async_recursion::async_recursion as boxed;
 use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow};
-use database::content::version;
-use database::{Database, Location};
+use database::content::{node, revision, version};
+use database::{Database, Location, Reader};
 use model::{Error, Id, IdSource, Result, id_time};
 use search::programs::{ProgramSettings, Programs};
 use search::sandbox::Sandbox;
@@ -133,8 +133,11 @@ impl Repository {
     pub(super) async fn skip_used_identifiers(&self) -> Result<()> {
         let (mut newest, registry) = (0, self.registry().await?);
         for content in &registry.databases {
-            match content.database.read(version::newest_id).await {
-                Ok(id) => newest = newest.max(id.map_or(0, Id::time)),
+            let read = |reader: &mut Reader<'_>| {
+                Ok([version::newest_id(reader)?, node::newest_id(reader)?, revision::newest_id(reader)?])
+            };
+            match content.database.read(read).await {
+                Ok(ids) => newest = newest.max(ids.into_iter().flatten().map(Id::time).max().unwrap_or(0)),
                 // Operations that need the database report the error.
                 Err(error) => tracing::debug!(
                     error = error.report(),

@@ -15,9 +15,9 @@ use model::{
 };
 
 use crate::Session;
+use crate::columns::fields::store_known;
 use crate::documents::{PendingBlob, charge, library_of, needs_confirmation, next_number, release_versions, trim};
 use crate::items::tree::{free_name, held_parent};
-use crate::lists::store_known;
 use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::storage::database_store::DatabaseStore;
@@ -285,7 +285,7 @@ impl RestoredDocument {
 
     /// Stores the values of the document, and returns whether it had others before.
     fn put_values(&self, transaction: &mut Transaction<'_>, document: &NodeRow) -> Result<bool> {
-        store_known(transaction, &self.folder.inner.guard, document, &self.values)
+        store_known(transaction, document, &self.values)
     }
 
     fn record(&self, transaction: &mut Transaction<'_>, node: Id, action: &str, name: &Name) -> Result<()> {

@@ -139,7 +139,7 @@ impl<'a> Copier<'a> {
         }
         node::insert(transaction, &copy)?;
         if self.same_library {
-            record::copy(transaction, row.id, &copy, self.guard.next_id())?;
+            record::copy(transaction, row.id, &copy)?;
         }
         property::copy(transaction, row.id, id)?;
         if top.is_some() {

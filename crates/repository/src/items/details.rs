@@ -59,7 +59,7 @@ impl Session {
         let (_, found) = self
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let located = known.unchecked();
-                if !located.node().kind.is_file_or_folder() {
+                if !located.node().kind.is_for_file_clients() {
                     return Err(crate::session::errors::no_item());
                 }
                 let above = locks_above(reader, located, wanted, false)?;
@@ -96,7 +96,7 @@ impl Session {
             if wanted.properties {
                 end_early(reader, &mut page)?;
             }
-            page.items.retain(|item| item.kind.is_file_or_folder());
+            page.items.retain(|item| item.kind.is_for_file_clients());
             let items = complete(reader, located, page.items, wanted, &above)?;
             Ok(Slice::Done(Page { items, next: page.next }))
         };

@@ -25,9 +25,10 @@ pub enum ValueTest {
 }
 
 impl ValueTest {
-    fn passes(&self, value: &ColumnValue) -> bool {
+    /// Returns whether a value passes. `folded` is a text with case folded as in names, and empty for other values.
+    fn passes(&self, value: &ColumnValue, folded: &str) -> bool {
         match (self, value) {
-            (Self::Contains(part), ColumnValue::Text(text)) => fold(text).contains(&fold(part)),
+            (Self::Contains(part), ColumnValue::Text(_)) => folded.contains(&fold(part)),
             (Self::Is(wanted), value) => wanted == value,
             (Self::Between(low, high), ColumnValue::Number(number)) => low <= number && number <= high,
             (Self::During(since, until), ColumnValue::Date(time)) => since <= time && time < until,
@@ -96,13 +97,20 @@ impl Filter {
 
     /// Returns whether the fields of an item pass the tests on values of columns.
     pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: &Fields) -> Result<bool> {
+        // Several tests of one column stand one after the other. Its value is folded once.
+        let mut known: Option<(Id, ColumnValue, String)> = None;
         for (id, test) in &self.values {
-            let column = columns.iter().find(|column| column.id == *id);
-            let value = match column {
-                Some(column) => fields.get(column.slot, &column.kind)?,
-                None => None,
-            };
-            if !value.is_some_and(|value| test.passes(&value)) {
+            if known.as_ref().is_none_or(|(column, _, _)| column != id) {
+                let column = columns.iter().find(|column| column.id == *id);
+                let value = match column {
+                    Some(column) => fields.get(column.slot, &column.kind)?,
+                    None => None,
+                };
+                let Some(value) = value else { return Ok(false) };
+                let folded = if let ColumnValue::Text(text) = &value { fold(text) } else { String::new() };
+                known = Some((*id, value, folded));
+            }
+            if !known.as_ref().is_some_and(|(_, value, folded)| test.passes(value, folded)) {
                 return Ok(false);
             }
         }

@@ -19,7 +19,7 @@ use crate::{Column, Session, Target};
 
 use super::filter::{Filter, ValueTest};
 use super::selective;
-use super::slices::{PageInProgress, Slice};
+use super::slices::{ONE_GO, PageInProgress, Slice};
 use super::walk::{End, Listing, Progress, Walked};
 
 /// Maximum number of people or types by which one folder can be ordered. Documents of further people and types still
@@ -28,9 +28,10 @@ const MAX_GROUPS: usize = 2_000;
 /// Limit in bytes on the data that each item of one page repeats, summed over the page: the path of the container and
 /// other shared data.
 const MAX_REPEATED_BYTES: usize = 1 << 20;
-/// Limit on the characters of all values on one page, and the number of items up to which it is not checked.
-const MAX_VALUE_CHARS: i64 = 8 << 20;
-const FEW_ITEMS: usize = 100;
+/// Number of records that are measured at once.
+const MEASURED: usize = 100;
+/// Limit on the bytes of all stored values on one page.
+const MAX_VALUE_BYTES: i64 = 8 << 20;
 /// Maximum number of media types offered for a filter.
 const MAX_TYPES: usize = 50;
 
@@ -193,11 +194,12 @@ fn list_slice(
             Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
         },
     };
-    if request.columns > 0 && page.items.len() > FEW_ITEMS {
+    if request.columns > 0 && page.items.len() > 1 {
         let fit = fitting_values(reader, &page.items)?;
         if fit < page.items.len() {
             let shorter = ListRequest { limit: fit, ..ListRequest::clone(request) };
-            return list_slice(reader, located, &shorter, order, None, end);
+            // A shorter page costs no more than this one did, so it is made in one go.
+            return list_slice(reader, located, &shorter, order, None, &end.after(ONE_GO));
         }
     }
     set_locked_by(reader, located, &mut page.items)?;
@@ -218,8 +220,11 @@ fn titles_for_names<'a>(
     let words = std::mem::take(&mut request.filter.name);
     let columns = column::list(reader, located.node().library_id)?;
     if let Some(title) = columns.iter().find(|column| column.role == Some(ColumnRole::Title)) {
-        let words = words.split_whitespace().map(|word| (title.id, ValueTest::Contains(word.to_owned())));
-        request.filter.values.extend(words);
+        let mut words: Vec<String> = fold(&words).split_whitespace().map(ToOwned::to_owned).collect();
+        words.sort_unstable();
+        words.dedup();
+        let tests = words.into_iter().map(|word| (title.id, ValueTest::Contains(word)));
+        request.filter.values.extend(tests);
     }
     Ok(Cow::Owned(request))
 }
@@ -227,13 +232,18 @@ fn titles_for_names<'a>(
 /// Returns the number of items from the first whose values fit into one answer, at least one.
 fn fitting_values(reader: &mut Reader<'_>, items: &[Item]) -> Result<usize> {
     let ids: Vec<Id> = items.iter().map(|item| item.id).collect();
-    let sizes: HashMap<Id, i64> = record::sizes(reader, &ids)?.into_iter().collect();
-    let mut chars = 0;
-    let fitting = ids.iter().take_while(|id| {
-        chars += sizes.get(id).copied().unwrap_or(0);
-        chars <= MAX_VALUE_CHARS
-    });
-    Ok(fitting.count().max(1))
+    let (mut bytes, mut fitting) = (0, 0);
+    for some in ids.chunks(MEASURED) {
+        let sizes: HashMap<Id, i64> = record::sizes(reader, some)?.into_iter().collect();
+        for id in some {
+            bytes += sizes.get(id).copied().unwrap_or(0);
+            if bytes > MAX_VALUE_BYTES {
+                return Ok(fitting.max(1));
+            }
+            fitting += 1;
+        }
+    }
+    Ok(fitting.max(1))
 }
 
 /// State of a search for the media types in use.

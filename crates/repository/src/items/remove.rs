@@ -48,7 +48,7 @@ impl Session {
     /// Deletes an item. All three methods above call it.
     async fn remove(&self, target: &Target, preconditions: Preconditions, by_file_manager: bool) -> Result<Option<Id>> {
         let known = self.locate(target).await?;
-        let right = known.kind().managed_by(Right::Delete);
+        let right = known.kind().right_to_change(Right::Delete);
         let located = known.to(right)?;
         let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {

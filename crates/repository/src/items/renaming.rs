@@ -29,7 +29,7 @@ impl Session {
     #[boxed]
     pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
         let known = self.locate(target).await?;
-        let right = known.kind().managed_by(Right::Edit);
+        let right = known.kind().right_to_change(Right::Edit);
         let located = known.to(right)?;
         if located.node().kind == NodeKind::Row {
             return Err(Error::conflict("the number of a row cannot be changed: change its title instead")

@@ -37,7 +37,9 @@ pub(super) fn page(
     let columns = column::list(reader, located.node().library_id)?;
     let Some(ids) = fewest(reader, located.node().id, &columns, filter)? else { return Ok(None) };
     let mut rows = node::find_many(reader, &ids)?;
-    rows.retain(|row| row.kind.is_leaf() && located.may_know(row) && filter.fits_row(row));
+    rows.retain(|row| {
+        row.kind.is_leaf() && row.parent_id == located.node().id && located.may_know(row) && filter.fits_row(row)
+    });
     let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
     let by_id: HashMap<Id, &NodeRow> = rows.iter().map(|row| (row.id, row)).collect();
     let positions = Positions { kind: located.node().kind, request, order };

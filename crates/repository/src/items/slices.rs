@@ -46,7 +46,7 @@ const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// single slice.
 const MAX_RESTARTS: usize = 3;
 /// Time limit of that single slice.
-const ONE_GO: Duration = Duration::from_secs(60 * 60);
+pub(super) const ONE_GO: Duration = Duration::from_secs(60 * 60);
 
 impl Session {
     /// Runs a walk slice by slice. Only the first slice may be `Short`; a short slice that finds nothing reads few

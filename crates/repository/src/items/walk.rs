@@ -144,7 +144,7 @@ impl<'a> Listing<'a> {
             SortKey::Named(person, id) => SortOrder::Named(slot, *person, *id),
             SortKey::Absent(name) => SortOrder::Absent(slot, name),
         };
-        sorted::documents(reader, parent, &walk, down, &self.sieve, limit)
+        sorted::leaves(reader, parent, &walk, down, &self.sieve, limit)
     }
 
     /// Returns the position at which the first page begins; `None` when nothing can pass the filter.
@@ -236,8 +236,8 @@ impl<'a> Listing<'a> {
                 let Order::Field(slot) = self.order else {
                     return Err(Error::invalid("the cursor belongs to another order").with_code(Code::InvalidCursor));
                 };
-                let record = record::find(reader, row.id)?;
-                let value = record.and_then(|record| record.fields.sort_value(slot)).unwrap_or(SortValue::EMPTY);
+                let fields = record::find(reader, row.id)?;
+                let value = fields.and_then(|fields| fields.sort_value(slot)).unwrap_or(SortValue::EMPTY);
                 SortKey::Field(value, row.id)
             }
         })

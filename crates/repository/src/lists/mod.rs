@@ -1,13 +1,10 @@
-//! Columns and the values in them, of libraries and lists alike, and the rows of lists.
+//! The rows of lists: changes of many at once, and their revisions.
 
-mod columns;
-mod fields;
-mod rows;
-mod values;
+mod batch;
+mod change;
+mod changing;
+mod revisions;
 
-pub use columns::{Column, ColumnChange, ContentType, is_built_in_column};
-pub use rows::{MAX_CHANGES, RowChange, RowOutcome, RowVersion};
-pub use values::ValuesChange;
-
-pub(crate) use columns::add_title_column;
-pub(crate) use fields::store_known;
+pub use change::{RowChange, RowOutcome};
+pub use changing::{MAX_CHANGES, MAX_FIELDS};
+pub use revisions::RowRevision;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use database::content::idempotency;
 use database::{Reader, Transaction};
-use model::{Code, Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// A client's idempotency key, and the digest of the request that it was used for.
 #[derive(Debug)]
@@ -72,17 +73,62 @@ impl IdempotencyKey {
         key.store(transaction, &created.to_string())
     }
 
-    /// Returns the objects that an earlier request with this key created or changed, if there was one. Must run first
-    /// in the transaction that stores them.
-    pub(crate) fn find_many(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
-        let Some(key) = &self.0 else { return Ok(None) };
-        let ids = key.find(reader)?.map(|ids| ids.split_whitespace().map(str::parse).collect());
-        ids.transpose()
+    /// Returns the outcomes of an earlier request with this key, if there was one. Must run first in the transaction
+    /// that stores them.
+    pub(crate) fn find_outcomes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<StoredOutcome>>> {
+        let Some(stored) = self.0.as_ref().map(|key| key.find(reader)).transpose()?.flatten() else { return Ok(None) };
+        let outcomes = serde_json::from_str(&stored);
+        outcomes.map(Some).map_err(|error| Error::corrupt("the outcomes of an earlier request").with_source(error))
     }
 
-    /// Stores the identifiers of several objects under the key.
-    pub(crate) fn store_many(&self, transaction: &mut Transaction<'_>, ids: &[Id]) -> Result<()> {
+    /// Stores the outcomes of a request that makes several changes under the key.
+    pub(crate) fn store_outcomes(&self, transaction: &mut Transaction<'_>, outcomes: &[StoredOutcome]) -> Result<()> {
         let Some(key) = &self.0 else { return Ok(()) };
-        key.store(transaction, &ids.iter().map(Id::to_string).collect::<Vec<_>>().join(" "))
+        let stored = serde_json::to_string(outcomes)
+            .map_err(|error| Error::corrupt("the outcomes of a request cannot be written").with_source(error))?;
+        key.store(transaction, &stored)
+    }
+}
+
+/// The outcome of one of the changes that a request made, as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredOutcome {
+    object: Option<i64>,
+    refusal: Option<Refusal>,
+}
+
+/// A refusal, as it is stored: the words of its kind and code, and its message.
+#[derive(Debug, Serialize, Deserialize)]
+struct Refusal {
+    kind: String,
+    code: String,
+    message: String,
+}
+
+impl StoredOutcome {
+    /// Returns the stored form of an outcome: the object, if there is one, and the reason for a refusal.
+    pub(crate) fn new(object: Option<Id>, refusal: Option<&Error>) -> Self {
+        let refusal = refusal.map(|error| Refusal {
+            kind: error.kind().code().as_str().to_owned(),
+            code: error.code().as_str().to_owned(),
+            message: error.message().to_owned(),
+        });
+        Self { object: object.map(Id::get), refusal }
+    }
+
+    /// Returns the object.
+    pub(crate) fn object(&self) -> Option<Id> {
+        self.object.map(Id::new)
+    }
+
+    /// Returns the reason for a refusal. A later version may not know its code any more; the kind stays.
+    pub(crate) fn refusal(self) -> Option<Error> {
+        let Refusal { kind, code, message } = self.refusal?;
+        let known = ErrorKind::ALL.into_iter().find(|known| known.code() == kind.as_str());
+        let error = Error::new(known.unwrap_or(ErrorKind::Conflict), message);
+        Some(match Code::parse(&code) {
+            Some(code) => error.with_code(code),
+            None => error,
+        })
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a farm that cannot be had fails the test")]
 
 pub mod index;
+pub mod rows;
 
 use bytes::Bytes;
 use database::Engine;

@@ -1,6 +1,6 @@
 //! Columns, content types and values.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, Result};
 use repository::{Column, ColumnChange, ContentType};
@@ -101,7 +101,7 @@ impl ColumnForm {
 #[derive(Serialize, ToSchema)]
 pub struct ValuesJson {
     /// Values by column identifier: a text, a number, `true` or `false`, a time, or the identifier of a person.
-    pub values: HashMap<String, Value>,
+    pub values: BTreeMap<String, Value>,
     /// The item's content type.
     pub content_type: Option<String>,
 }
@@ -110,13 +110,18 @@ pub struct ValuesJson {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValuesForm {
-    /// New values by column identifier; null clears a value.
+    /// New values by name or identifier of the column; null clears a value.
     #[serde(default)]
     pub values: HashMap<String, Value>,
     /// New content type; null removes it.
     #[serde(default, deserialize_with = "super::double_option")]
     #[schema(value_type = Option<super::rules::Identifier>)]
     pub content_type: Option<Option<IdText>>,
+}
+
+/// Returns the JSON form of values, by column identifier.
+pub fn json_of(values: impl IntoIterator<Item = (Id, ColumnValue)>) -> BTreeMap<String, Value> {
+    values.into_iter().map(|(column, value)| (column.to_string(), json(value))).collect()
 }
 
 /// Returns the JSON form of a value.
@@ -148,4 +153,47 @@ pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
         _ => return Err(misfit()),
     };
     Ok(Some(read))
+}
+
+/// Columns, found by name or identifier.
+pub struct NamedColumns {
+    by_id: HashMap<Id, Column>,
+    by_name: HashMap<String, Id>,
+}
+
+impl NamedColumns {
+    /// Prepares the search.
+    pub fn new(columns: Vec<Column>) -> Self {
+        let by_name = columns.iter().map(|column| (model::fold(&column.name), column.id)).collect();
+        Self { by_id: columns.into_iter().map(|column| (column.id, column)).collect(), by_name }
+    }
+
+    fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    fn named(&self, word: &str) -> Option<&Column> {
+        let by_id = word.parse().ok().and_then(|id| self.by_id.get(&id));
+        by_id.or_else(|| self.by_id.get(self.by_name.get(&model::fold(word))?))
+    }
+}
+
+/// Converts values by name or identifier of their columns.
+///
+/// # Errors
+/// `NotFound` for an unknown column; `Invalid` for a column that is named twice, and for a value that does not fit.
+pub fn values_of(columns: &NamedColumns, values: HashMap<String, Value>) -> Result<Vec<(Id, Option<ColumnValue>)>> {
+    let mut found: Vec<(Id, Option<ColumnValue>)> = Vec::with_capacity(values.len().min(columns.len()));
+    for (word, value) in values {
+        let known = columns.named(&word).ok_or_else(|| {
+            let shown: String = word.escape_debug().take(80).collect();
+            Error::not_found(format!("there is no column \"{shown}\" here"))
+        });
+        let column = known?;
+        if found.iter().any(|(id, _)| *id == column.id) {
+            return Err(Error::invalid(format!("the column \"{}\" is named twice", column.name)));
+        }
+        found.push((column.id, self::value(column, value)?));
+    }
+    Ok(found)
 }

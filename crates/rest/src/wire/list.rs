@@ -55,6 +55,11 @@ impl PageQuery {
         self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
     }
 
+    /// Returns the number that ended the previous page.
+    pub fn before_number(&self) -> Result<Option<u32>> {
+        self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
+    }
+
     /// Returns the position in a log that ended the previous page.
     pub fn before_sequence(&self) -> Result<Option<i64>> {
         self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{Code, Error, Id, Result};
-use repository::{Column, Item, RowChange, RowOutcome, RowVersion};
+use repository::{Item, RowChange, RowOutcome, RowRevision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::IdText;
-use super::column;
+use super::column::{self, NamedColumns};
 use super::item::{Names, PersonJson};
 use http_core::protocol::time;
 use http_core::server::error;
@@ -63,15 +63,6 @@ impl RowJson {
     }
 }
 
-/// One page of the rows of a list.
-#[derive(Serialize, ToSchema)]
-pub struct RowPage {
-    /// The rows.
-    pub rows: Vec<RowJson>,
-    /// The `cursor` of the next page; null on the last page.
-    pub next: Option<String>,
-}
-
 /// Values of a new row.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -103,8 +94,8 @@ pub struct RowChangeForm {
     #[serde(default)]
     #[schema(value_type = Option<super::rules::RowTag>)]
     pub etag: Option<String>,
-    /// Values as they were in that revision, by name or identifier of the column. If the row has changed meanwhile, it
-    /// is still edited as long as these have not.
+    /// Values as the author of the change saw them, by name or identifier of the column, for every column in `set`. If
+    /// `etag` is not that of the present revision, the row is edited only as long as these values are unchanged.
     #[serde(default)]
     pub was: HashMap<String, Value>,
     /// New values by name or identifier of the column; null empties a field.
@@ -116,10 +107,15 @@ pub struct RowChangeForm {
 }
 
 impl RowChangeForm {
+    /// Returns the number of fields that the change sets or compares.
+    pub fn fields(&self) -> usize {
+        self.set.len() + self.was.len()
+    }
+
     /// Converts the form for the columns of the list.
-    pub fn change(self, columns: &[Column]) -> Result<RowChange> {
+    pub fn change(self, columns: &NamedColumns) -> Result<RowChange> {
         let revision = self.etag.as_deref().map(revision_of).transpose()?;
-        let set = values_of(columns, self.set)?;
+        let set = column::values_of(columns, self.set)?;
         Ok(match self.id {
             None if self.delete || self.etag.is_some() || !self.was.is_empty() => {
                 return Err(Error::invalid("a change without `id` adds a row: it has only the field `set`"));
@@ -129,28 +125,9 @@ impl RowChangeForm {
                 return Err(Error::invalid("a change with `delete` sets no values: leave out `set` and `was`"));
             }
             Some(IdText(row)) if self.delete => RowChange::Delete { row, revision },
-            Some(IdText(row)) => RowChange::Edit { row, revision, was: values_of(columns, self.was)?, set },
+            Some(IdText(row)) => RowChange::Edit { row, revision, was: column::values_of(columns, self.was)?, set },
         })
     }
-}
-
-/// Converts values by name or identifier of their columns.
-pub fn values_of(columns: &[Column], values: HashMap<String, Value>) -> Result<Vec<(Id, Option<model::ColumnValue>)>> {
-    let mut found: Vec<(Id, Option<model::ColumnValue>)> = Vec::with_capacity(values.len());
-    for (word, value) in values {
-        let folded = model::fold(&word);
-        let known = columns
-            .iter()
-            .find(|column| column.id.to_string() == word)
-            .or_else(|| columns.iter().find(|column| model::fold(&column.name) == folded));
-        let shown: String = word.escape_debug().take(80).collect();
-        let column = known.ok_or_else(|| Error::not_found(format!("the list has no column \"{shown}\"")))?;
-        if found.iter().any(|(id, _)| *id == column.id) {
-            return Err(Error::invalid(format!("the column \"{}\" is named twice", column.name)));
-        }
-        found.push((column.id, column::value(column, value)?));
-    }
-    Ok(found)
 }
 
 fn revision_of(tag: &str) -> Result<Id> {
@@ -197,7 +174,7 @@ impl RowOutcomeJson {
         let present = outcome.present.into_iter();
         Self {
             id: outcome.row.map(|id| id.to_string()),
-            etag: outcome.revision.map(|id| format!("{:x}", id.get())),
+            etag: outcome.revision.map(tag),
             status,
             code: outcome.error.as_ref().map(|error| error.code().as_str()),
             detail: outcome.error.as_ref().map(|error| error.message().to_owned()),
@@ -249,11 +226,13 @@ impl From<Report> for ImportReport {
     }
 }
 
-/// A version of a row.
+/// A revision of a row.
 #[derive(Serialize, ToSchema)]
-pub struct RowVersionJson {
-    /// Identifier of the revision.
-    pub id: String,
+pub struct RevisionJson {
+    /// Entity tag that the row has, or had, in this revision, without quotes.
+    pub etag: String,
+    /// Number among the revisions of the row, from 1.
+    pub number: u32,
     /// Time at which it was stored.
     pub at: String,
     /// User who stored it.
@@ -262,14 +241,20 @@ pub struct RowVersionJson {
     pub values: BTreeMap<String, Value>,
 }
 
-impl RowVersionJson {
-    /// Returns a version.
-    pub fn of(version: RowVersion, names: &Names) -> Self {
+impl RevisionJson {
+    /// Returns a revision.
+    pub fn of(revision: RowRevision, names: &Names) -> Self {
         Self {
-            id: version.id.to_string(),
-            at: time::format(version.at),
-            by: names.person(version.by),
-            values: version.values.into_iter().map(|(id, value)| (id.to_string(), column::json(value))).collect(),
+            etag: tag(revision.id),
+            number: revision.number,
+            at: time::format(revision.at),
+            by: names.person(revision.by),
+            values: column::json_of(revision.values),
         }
     }
+}
+
+/// Returns the entity tag of a revision.
+fn tag(revision: Id) -> String {
+    format!("{:x}", revision.get())
 }

@@ -237,7 +237,7 @@ rules! {
     /// `added`, `modified`, `person`, or the identifier of a column.
     RowSortText => text().pattern(Some(concat!("^(?:added|modified|person|", id!(), ")$")));
     /// The entity tag of a row, without quotes.
-    RowTag => text().pattern(Some("^[0-9a-f]{1,15}$"));
+    RowTag => text().pattern(Some("^[0-9a-f]{1,16}$"));
     /// The order of a list.
     Order => one_of(["ascending", "descending"]);
     /// A recycle bin: the caller's own, or that of the site collection.

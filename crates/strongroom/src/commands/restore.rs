@@ -35,10 +35,13 @@ pub struct Arguments {
     /// Restore only this library, into the running farm
     #[arg(long, value_name = "PATH", group = "part")]
     library: Option<String>,
+    /// Restore only this list, into the running farm; rows that it lacks are added with new numbers
+    #[arg(long, value_name = "PATH", group = "part")]
+    list: Option<String>,
     /// Restore only this document with its versions, into the running farm; an existing document gets a new version
     #[arg(long, value_name = "PATH", group = "part")]
     document: Option<String>,
-    /// Restore the site, library or document next to the existing one, under a name with the date of the backup
+    /// Restore the site, library, list or document next to the existing one, under a name with the date of the backup
     #[arg(long, requires = "part", conflicts_with = "content_database")]
     beside: bool,
     /// New, empty PostgreSQL database; give it once for each PostgreSQL database in the backup; "configuration" is the
@@ -74,6 +77,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let parts = [
         (&arguments.site, NodeKind::Site),
         (&arguments.library, NodeKind::Library),
+        (&arguments.list, NodeKind::List),
         (&arguments.document, NodeKind::Document),
     ];
     if let Some((path, kind)) = parts.into_iter().find_map(|(path, kind)| Some((path.as_deref()?, kind))) {
@@ -128,7 +132,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(if summary.missing == 0 && summary.lacks.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Restores a site, library or document into the running farm.
+/// Restores a site, library, list or document into the running farm.
 async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
     let options = ItemsOptions {
         source: arguments.backup.access.destination(&arguments.backup.source)?,

@@ -30,6 +30,12 @@ impl Rig {
         }
         rig.put("Contracts/2026/small.txt", b"small".to_vec()).await;
         rig.put("Contracts/large.bin", bytes(7, 5_000_000)).await;
+        let path = format!("/api/v1/items/{}/lists", root["id"].as_str().unwrap());
+        let list = rig.call(Method::POST, &path, json!({ "name": "Customers" })).await;
+        let path = format!("/api/v1/items/{}", list["id"].as_str().unwrap());
+        rig.call(Method::POST, &format!("{path}/columns"), json!({ "name": "Value", "kind": "number" })).await;
+        let rows: Vec<Value> = (0..450).map(|n| json!({ "set": { "Title": format!("c{n}"), "Value": n } })).collect();
+        rig.call(Method::POST, &format!("{path}/changes"), json!({ "changes": rows })).await;
         let backup = rig.backups();
         rig.farm.json(&["backup", &backup]);
         rig
@@ -85,6 +91,79 @@ impl Rig {
         let items = page["items"].as_array().unwrap();
         items.iter().map(|version| version["number"].as_str().unwrap().to_owned()).collect()
     }
+
+    /// The rows of a list: identifier, and values by column.
+    async fn rows(&self, list: &str) -> Vec<(String, Value)> {
+        let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={list}"), Value::Null).await;
+        let path = format!("/api/v1/items/{}/rows?limit=1000", item["id"].as_str().unwrap());
+        let page = self.call(Method::GET, &path, Value::Null).await;
+        let rows = page["items"].as_array().unwrap().iter();
+        rows.map(|row| (row["id"].as_str().unwrap().to_owned(), row["values"].clone())).collect()
+    }
+
+    async fn delete_rows(&self, list: &str, rows: &[(String, Value)]) {
+        let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={list}"), Value::Null).await;
+        let path = format!("/api/v1/items/{}/changes", item["id"].as_str().unwrap());
+        let changes: Vec<Value> = rows.iter().map(|(id, _)| json!({ "id": id, "delete": true })).collect();
+        let done = self.call(Method::POST, &path, json!({ "atomic": true, "changes": changes })).await;
+        assert_eq!(done["applied"], true, "{done:#}");
+    }
+}
+
+async fn a_list_comes_back(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    let all = rig.rows("Customers").await;
+    let values = |rows: &[(String, Value)]| {
+        let mut values: Vec<String> = rows.iter().map(|(_, values)| values.to_string()).collect();
+        values.sort();
+        values
+    };
+    // The third round deletes rows that an earlier restore brought back.
+    for round in 0..3 {
+        let lost = rig.rows("Customers").await.split_off(250);
+        rig.delete_rows("Customers", &lost).await;
+        let back = rig.restore(&["--list", "Customers"]).await;
+        assert_eq!((&back["created"], &back["unchanged"]), (&json!(200), &json!(250)), "{round}: {back:#}");
+        assert_eq!(values(&rig.rows("Customers").await), values(&all), "{round}");
+    }
+    // Values that no new row could have: of a deleted group, of a choice that is gone, and none where one is required.
+    let list = rig.call(Method::GET, "/api/v1/items/by-path?path=Customers", Value::Null).await;
+    let path = format!("/api/v1/items/{}", list["id"].as_str().unwrap());
+    let group = rig.call(Method::POST, "/api/v1/groups", json!({ "name": "Sales" })).await;
+    for column in [json!({ "name": "Team", "kind": "person" }), json!({ "name": "Need", "kind": "text" })] {
+        rig.call(Method::POST, &format!("{path}/columns"), column).await;
+    }
+    let state = json!({ "name": "State", "kind": "choice", "choices": ["old", "new"] });
+    let state = rig.call(Method::POST, &format!("{path}/columns"), state).await;
+    let odd = json!({ "Title": "odd", "Team": group["id"], "State": "old" });
+    let odd = rig.call(Method::POST, &format!("{path}/rows"), json!({ "values": odd })).await;
+    let column = format!("{path}/columns/{}", state["id"].as_str().unwrap());
+    rig.call(Method::PUT, &column, json!({ "name": "State", "kind": "choice", "choices": ["new"] })).await;
+    rig.farm.json(&["backup", &rig.backups()]);
+    rig.call(Method::DELETE, &format!("/api/v1/groups/{}", group["id"].as_str().unwrap()), Value::Null).await;
+    let columns = rig.call(Method::GET, &format!("{path}/columns"), Value::Null).await;
+    let need = columns["columns"].as_array().unwrap().iter().find(|column| column["name"] == "Need").unwrap().clone();
+    let column = format!("{path}/columns/{}", need["id"].as_str().unwrap());
+    rig.call(Method::PUT, &column, json!({ "name": "Need", "kind": "text", "required": true })).await;
+    rig.delete_rows("Customers", &[(odd["id"].as_str().unwrap().to_owned(), Value::Null)]).await;
+    let back = rig.restore(&["--list", "Customers"]).await;
+    assert_eq!((&back["created"], &back["unchanged"]), (&json!(1), &json!(450)), "{back:#}");
+    let values = &rig.rows("Customers").await.pop().unwrap().1;
+    assert_eq!(values.as_object().unwrap().len(), 3, "{values}");
+    let back = rig.restore(&["--list", "Customers", "--beside"]).await;
+    assert_eq!(back["created"], 451, "{back:#}");
+    let place = back["path"].as_str().unwrap().replace(' ', "%20");
+    assert_eq!(rig.rows(&place).await.len(), 451);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_comes_back_into_a_running_farm_on_sqlite() {
+    a_list_comes_back(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_comes_back_into_a_running_farm_on_postgres() {
+    a_list_comes_back(Engine::Postgres).await;
 }
 
 async fn parts_come_back(engine: Engine) {

@@ -16,11 +16,6 @@ use crate::site::library_settings::versionings;
 
 use super::bin::restore_all;
 
-/// Returns the right required to rename or delete an item: a managing right for sites and libraries, otherwise `usual`.
-fn right_over(item: &Item, usual: Right) -> Right {
-    item.kind.managed_by(usual)
-}
-
 fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> Form<'a> {
     Form {
         page,
@@ -42,7 +37,7 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
 /// Shows the form for renaming.
 pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> PageResult {
     let item = find(&visit, &id).await?;
-    require(&item, right_over(&item, Right::Edit))?;
+    require(&item, item.kind.right_to_change(Right::Edit))?;
     let next = safe_next(back.next.as_deref(), &format!("/items/{}/open", item.id));
     Ok(html(&rename_form(&visit.page, &item, &item.name, next)))
 }
@@ -74,7 +69,7 @@ pub async fn do_rename(Path(id): Path<String>, sent: SubmittedForm) -> PageResul
 /// Asks for confirmation of a deletion.
 pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> PageResult {
     let item = find(&visit, &id).await?;
-    require(&item, right_over(&item, Right::Delete))?;
+    require(&item, item.kind.right_to_change(Right::Delete))?;
     let page = &visit.page;
     // The item's own page no longer exists afterwards.
     let next = safe_next(back.next.as_deref(), &parent_page(&item));

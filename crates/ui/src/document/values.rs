@@ -204,11 +204,11 @@ fn problem(page: &Page, cause: &Error) -> Response {
 async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
     let (visit, fields) = (&sent.visit, &sent.fields);
     let present = visit.session.values(&Target::Id(subject.item.id)).await?;
-    let (mut values, mut expected) = (Vec::new(), Vec::new());
+    let (mut values, mut was) = (Vec::new(), Vec::new());
     for column in &subject.columns {
         let now = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         if refuse_overtaken(visit, fields, column, now).await? {
-            expected.push((column.id, now.cloned()));
+            was.push((column.id, now.cloned()));
         }
         let text = fields.trimmed(&field_name(column.id));
         let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
@@ -221,10 +221,7 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
     };
     visit
         .session
-        .set_values(
-            &Target::Id(subject.item.id),
-            ValuesChange { values, expected, content_type, ..ValuesChange::default() },
-        )
+        .set_values(&Target::Id(subject.item.id), ValuesChange { values, was, content_type, ..ValuesChange::default() })
         .await
 }
 

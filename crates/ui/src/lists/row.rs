@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::Path;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Right, Timestamp};
-use repository::{Column, Item, PrincipalName, RowVersion, Target, ValuesChange};
+use repository::{Column, Item, PrincipalName, RowRevision, Target, ValuesChange};
 
 use crate::frame::address;
 use crate::frame::fault::PageResult;
@@ -16,7 +16,7 @@ use crate::frame::visit::{SubmittedForm, Visit};
 use crate::wording::{cells, names};
 
 /// Limit on listed versions.
-const MAX_VERSIONS: usize = 50;
+const MAX_VERSIONS: usize = 100;
 
 /// A value of the row.
 struct Fact {
@@ -28,7 +28,7 @@ struct Fact {
 
 /// A version of the row.
 struct VersionLine {
-    id: Id,
+    number: u32,
     at: Timestamp,
     by: String,
     /// What it changed: column, value before, value after.
@@ -49,6 +49,7 @@ struct RowPage<'a> {
     crumbs: Vec<Crumb>,
     facts: Vec<Fact>,
     versions: Vec<VersionLine>,
+    has_older: bool,
     created_by: String,
     modified_by: String,
     may_edit: bool,
@@ -62,9 +63,11 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let (columns, _) = session.columns(&target).await?;
     let values = session.values(&target).await?;
     let versions = match item.rights.has(Right::ViewVersions) {
-        true => session.row_versions(&target, None, MAX_VERSIONS).await?.items,
-        false => Vec::new(),
+        true => session.row_revisions(&target, None, MAX_VERSIONS).await?,
+        false => repository::Page { items: Vec::new(), next: None },
     };
+    let has_older = versions.next.is_some();
+    let versions = versions.items;
     let mut people = vec![item.created_by, item.modified_by];
     people.extend(versions.iter().map(|version| version.by));
     let of_versions = versions.iter().flat_map(|version| version.values.iter().map(|(_, value)| value));
@@ -78,6 +81,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         crumbs: navigation::crumbs(way),
         facts: facts(visit, &columns, &values, &names),
         versions: lines(visit, item, &columns, &versions, &names),
+        has_older,
         created_by: names::name_of(&names, item.created_by),
         modified_by: names::name_of(&names, item.modified_by),
         may_edit: item.rights.has(Right::Edit),
@@ -115,10 +119,10 @@ fn lines(
     visit: &Visit,
     item: &Item,
     columns: &[Column],
-    versions: &[RowVersion],
+    versions: &[RowRevision],
     names: &HashMap<Id, PrincipalName>,
 ) -> Vec<VersionLine> {
-    let of = |version: &RowVersion, column: Id| {
+    let of = |version: &RowRevision, column: Id| {
         version.values.iter().find(|(id, _)| *id == column).map(|(_, value)| value.clone())
     };
     let mut lines = Vec::with_capacity(versions.len());
@@ -134,7 +138,7 @@ fn lines(
             }
         }
         lines.push(VersionLine {
-            id: version.id,
+            number: version.number,
             at: version.at,
             by: names::name_of(names, version.by),
             changes,
@@ -155,7 +159,8 @@ fn short(text: &str) -> String {
 
 /// Gives the row the values of an earlier version again.
 pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
-    let (target, revision) = (Target::Id(id.parse()?), revision.parse::<Id>()?);
+    let target = Target::Id(id.parse()?);
+    let revision = revision.parse().map_err(|_| no_version())?;
     let session = &sent.visit.session;
     let version = find_version(&sent.visit, &target, revision).await?;
     let (columns, _) = session.columns(&target).await?;
@@ -168,10 +173,11 @@ pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: Submitt
     Ok(done(&address::browse(&item.path), &Flash::new("toast.row-restored", said)))
 }
 
-async fn find_version(visit: &Visit, target: &Target, revision: Id) -> Result<RowVersion> {
-    let before = Some(Id::new(revision.get().saturating_add(1)));
-    let found = visit.session.row_versions(target, before, 1).await?.items.pop();
-    found
-        .filter(|version| version.id == revision)
-        .ok_or_else(|| Error::not_found("the row has no such version any more"))
+async fn find_version(visit: &Visit, target: &Target, number: u32) -> Result<RowRevision> {
+    let found = visit.session.row_revisions(target, number.checked_add(1), 1).await?.items.pop();
+    found.filter(|version| version.number == number).ok_or_else(no_version)
+}
+
+fn no_version() -> Error {
+    Error::not_found("the row has no such version any more")
 }

@@ -14,7 +14,7 @@ use crate::frame::item::{find, require};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, refuse};
-use http_core::transfer::rows_csv::{self, Report, Table};
+use http_core::transfer::rows_csv::{self, Mode, Report, Table};
 
 /// Limit on the refusals that the form shows.
 const SHOWN: usize = 10;
@@ -71,13 +71,9 @@ pub async fn paste(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     }
 }
 
+/// Adds the rows in one transaction.
 async fn add(visit: &Visit, list: &Item, text: &str) -> Result<Report> {
-    let target = Target::Id(list.id);
-    let checked = rows_csv::import(&visit.session, &target, Table::read(text.as_bytes())?, true).await?;
-    match checked.refused {
-        0 => rows_csv::import(&visit.session, &target, Table::read(text.as_bytes())?, false).await,
-        _ => Ok(checked),
-    }
+    rows_csv::import(&visit.session, &Target::Id(list.id), Table::read(text.as_bytes())?, Mode::All, None).await
 }
 
 /// Says which lines were refused, and why.

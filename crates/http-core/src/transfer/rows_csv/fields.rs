@@ -16,7 +16,7 @@ pub const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// Formats one line.
 pub fn line<'a>(fields: impl Iterator<Item = Cow<'a, str>>) -> String {
     let fields = fields.map(|field| {
-        let plain = !field.contains([',', '"', '\r', '\n', ';']) && field.trim() == field;
+        let plain = !field.contains([',', '"', '\r', '\n', '\t', ';']) && field.trim() == field;
         if plain { field.into_owned() } else { format!("\"{}\"", field.replace('"', "\"\"")) }
     });
     fields.collect::<Vec<_>>().join(",") + "\r\n"
@@ -38,8 +38,9 @@ pub fn written<'a>(value: &'a ColumnValue, names: &HashMap<Id, PrincipalName>) -
             text.strip_suffix("T00:00:00Z").unwrap_or(&text).to_owned().into()
         }
         ColumnValue::Person(id) => {
-            let name = names.get(id).map(|name| name.login.as_deref().unwrap_or(&name.name)).unwrap_or_default();
-            guarded(name).into_owned().into()
+            let name = names.get(id).map(|name| name.login.as_deref().unwrap_or(&name.name));
+            // A group that was deleted. The file says so, and reading it back empties nothing.
+            name.map_or_else(|| id.to_string().into(), |name| guarded(name).into_owned().into())
         }
         ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
     }
@@ -92,6 +93,11 @@ mod tests {
             assert!(!sent.starts_with(['=', '+', '-', '@']) && !sent.starts_with('\t'), "{sent}");
             assert_eq!(bare(&sent), text);
         }
+    }
+
+    #[test]
+    fn a_person_without_a_name_is_not_lost() {
+        assert_eq!(written(&ColumnValue::Person(Id::new(77)), &HashMap::new()), "77");
     }
 
     #[test]

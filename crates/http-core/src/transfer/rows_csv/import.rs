@@ -1,10 +1,10 @@
 //! Reading rows into a list.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, ColumnKind, ColumnValue, Error, ErrorKind, Id, NodeKind, Result};
-use repository::{Column, Item, MAX_CHANGES, RowChange, Session, Target};
+use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, NodeKind, Result};
+use repository::{Column, Item, RowChange, RowOutcome, Session, Target};
 
 use super::fields::{NUMBER, bare, day, number, yes_or_no};
 use super::table::Table;
@@ -37,6 +37,14 @@ pub struct Refusal {
 }
 
 impl Report {
+    fn add(&mut self, line: u64, change: &RowChange, outcome: RowOutcome) {
+        match (outcome.error, change) {
+            (Some(error), _) => self.refuse(line, error),
+            (None, RowChange::Add { .. }) => self.added += 1,
+            (None, _) => self.changed += 1,
+        }
+    }
+
     fn refuse(&mut self, line: u64, error: Error) {
         self.refused += 1;
         if self.refusals.len() < MAX_REFUSALS {
@@ -45,14 +53,33 @@ impl Report {
     }
 }
 
+/// What an import does with the rows that can be saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Saves them, and leaves out the others.
+    Possible,
+    /// Saves them in one transaction if no row is refused, and none otherwise.
+    All,
+    /// Only says what would be refused because of its values.
+    Check,
+}
+
+/// Number of rows that are read before they are saved.
+const AT_ONCE: usize = 1_000;
+
 /// Adds the rows of a table to a list, and changes those that the table names by number. Rows that cannot be read or
-/// saved are reported and left out. With `only_check`, nothing is changed, and the report says what would be refused
-/// because of its values.
+/// saved are reported. With `once`, an idempotency key and the digest of the request, a repetition saves no row twice.
 ///
 /// # Errors
 /// Those of [`Session::change_rows`]; `Invalid` if the titles do not fit the list.
 #[boxed]
-pub async fn import(session: &Session, list: &Target, mut table: Table, only_check: bool) -> Result<Report> {
+pub async fn import(
+    session: &Session,
+    list: &Target,
+    mut table: Table,
+    mode: Mode,
+    once: Option<&(String, Digest)>,
+) -> Result<Report> {
     let place = session.item(list).await?;
     if place.kind != NodeKind::List {
         return Err(Error::conflict("only lists have rows").with_code(Code::WrongKind));
@@ -60,20 +87,30 @@ pub async fn import(session: &Session, list: &Target, mut table: Table, only_che
     let (columns, _) = session.columns(list).await?;
     let titles = table.take_titles(&columns)?;
     let mut report = Report { rows: table.rows.len(), ..Report::default() };
-    let mut people = HashMap::new();
+    let (mut people, mut named) = (HashMap::new(), HashSet::new());
     let mut batch = Vec::new();
     let rows = std::mem::take(&mut table.rows);
     for (line, fields) in rows {
         match change(session, &place, &titles, &fields, table.separator, &mut people).await {
+            Ok(RowChange::Edit { row, .. }) if !named.insert(row) => {
+                report.refuse(line, Error::invalid("an earlier line of the file changes the same row"));
+            }
             Ok(change) => batch.push((line, change)),
             Err(error) if is_about_the_row(&error) => report.refuse(line, error),
             Err(error) => return Err(error),
         }
-        if batch.len() == MAX_CHANGES {
-            save(session, list, std::mem::take(&mut batch), only_check, &mut report).await?;
+        if batch.len() == AT_ONCE && mode != Mode::All {
+            save(session, list, std::mem::take(&mut batch), mode, once, &mut report).await?;
         }
     }
-    save(session, list, batch, only_check, &mut report).await?;
+    match mode {
+        // Nothing is saved, but all rows are told what is wrong with them.
+        Mode::All if report.refused > 0 => save(session, list, batch, Mode::Check, None, &mut report).await?,
+        _ => save(session, list, batch, mode, once, &mut report).await?,
+    }
+    if mode == Mode::All && report.refused > 0 {
+        (report.added, report.changed) = (0, 0);
+    }
     Ok(report)
 }
 
@@ -82,27 +119,47 @@ fn is_about_the_row(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::Conflict | ErrorKind::Forbidden)
 }
 
+/// Saves rows, in halves if they are too many or too long for one transaction.
+#[boxed]
 async fn save(
     session: &Session,
     list: &Target,
-    batch: Vec<(u64, RowChange)>,
-    only_check: bool,
+    mut batch: Vec<(u64, RowChange)>,
+    mode: Mode,
+    once: Option<&(String, Digest)>,
     report: &mut Report,
 ) -> Result<()> {
-    let adds: Vec<bool> = batch.iter().map(|(_, change)| matches!(change, RowChange::Add { .. })).collect();
-    let (lines, changes): (Vec<u64>, Vec<RowChange>) = batch.into_iter().unzip();
-    let outcomes = match only_check {
-        true => session.check_rows(list, changes).await?,
-        false => session.change_rows(list, changes, false).await?,
-    };
-    for ((line, adds), outcome) in lines.into_iter().zip(adds).zip(outcomes) {
-        match outcome.error {
-            Some(error) => report.refuse(line, error),
-            None if adds => report.added += 1,
-            None => report.changed += 1,
+    let Some((line, _)) = batch.first() else { return Ok(()) };
+    let session = match once {
+        Some((key, request)) => {
+            &session.clone().idempotent(&format!("{key}, {} rows from {line}", batch.len()), *request)
         }
+        None => session,
+    };
+    let changes: Vec<RowChange> = batch.iter().map(|(_, change)| change.clone()).collect();
+    let outcomes = match mode {
+        Mode::Check => session.check_rows(list, changes).await,
+        _ => session.change_rows(list, changes, mode == Mode::All).await,
+    };
+    match outcomes {
+        Ok(outcomes) => {
+            batch.into_iter().zip(outcomes).for_each(|((line, change), outcome)| report.add(line, &change, outcome));
+            Ok(())
+        }
+        Err(error) if error.code() == Code::TooMuchAtOnce && batch.len() > 1 && mode != Mode::All => {
+            let rest = batch.split_off(batch.len() / 2);
+            save(session, list, batch, mode, once, report).await?;
+            save(session, list, rest, mode, once, report).await
+        }
+        // Rows before these are saved. The report must not be lost with this error.
+        Err(error) if report.added + report.changed > 0 && mode == Mode::Possible => {
+            for (line, _) in batch {
+                report.refuse(line, Error::new(error.kind(), error.message().to_owned()).with_code(error.code()));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
-    Ok(())
 }
 
 /// Returns the change that a row of the table makes.
@@ -175,9 +232,22 @@ async fn value(
             if let Some(known) = people.get(name) {
                 return Ok(Some(ColumnValue::Person(*known)));
             }
-            let id = session.find_principal(name).await?;
+            let id = person(session, name).await?;
             people.insert(name.to_owned(), id);
             ColumnValue::Person(id)
         }
     }))
+}
+
+/// Finds a person by name, or by the identifier that stands for one without a name.
+async fn person(session: &Session, name: &str) -> Result<Id> {
+    let unknown = match session.find_principal(name).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => error,
+        found => return found,
+    };
+    let Ok(id) = name.parse::<Id>() else { return Err(unknown) };
+    match session.principal_names(&[id]).await?.contains_key(&id) {
+        true => Ok(id),
+        false => Err(unknown),
+    }
 }

@@ -9,6 +9,6 @@ mod import;
 mod send;
 mod table;
 
-pub use import::{Refusal, Report, import};
+pub use import::{Mode, Refusal, Report, import};
 pub use send::send;
 pub use table::Table;

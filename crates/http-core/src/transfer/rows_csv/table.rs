@@ -1,12 +1,16 @@
 //! A file of rows as it is read, before its fields are values.
 
+use std::collections::HashMap;
+
 use model::{Code, Error, Result, fold};
 use repository::Column;
 
 use super::fields::{BYTE_ORDER_MARK, NUMBER, bare};
 
 /// Limit on the rows that are read from one file.
-const MAX_ROWS: usize = 5_000;
+const MAX_FILE_ROWS: usize = 5_000;
+/// Limit on the titles in the first line.
+const MAX_TITLES: usize = 1_000;
 
 /// A file of rows, separated by commas, semicolons or tabs.
 pub struct Table {
@@ -19,7 +23,8 @@ impl Table {
     /// Reads a file. Lines without any text are left out.
     ///
     /// # Errors
-    /// `Invalid` for bytes that are not UTF-8 or not a table, and with code `too_many` for more than 5,000 rows.
+    /// `Invalid` for bytes that are not UTF-8 or not a table, and with code `too_much_at_once` for more than 5,000
+    /// rows.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(bytes)
             .map_err(|_| Error::invalid("the file is not UTF-8: save it as \"CSV UTF-8\" and try again"))?;
@@ -41,9 +46,11 @@ impl Table {
                 continue;
             }
             // One more for the titles.
-            if rows.len() > MAX_ROWS {
-                return Err(Error::invalid(format!("the file has more than {MAX_ROWS} rows: split it into several"))
-                    .with_code(Code::TooMany));
+            if rows.len() > MAX_FILE_ROWS {
+                return Err(Error::invalid(format!(
+                    "the file has more than {MAX_FILE_ROWS} rows: split it into several"
+                ))
+                .with_code(Code::TooMuchAtOnce));
             }
             let line = record.position().map_or(0, csv::Position::line);
             rows.push((line, record.iter().map(ToOwned::to_owned).collect()));
@@ -55,7 +62,15 @@ impl Table {
     /// whose first row is not made of titles has the columns of the list in their order.
     pub(super) fn take_titles(&mut self, columns: &[Column]) -> Result<Vec<Option<Column>>> {
         let Some((_, first)) = self.rows.first() else { return Ok(Vec::new()) };
-        let find = |title: &str| columns.iter().find(|column| fold(&column.name) == fold(bare(title.trim())));
+        if first.len() > MAX_TITLES {
+            return Err(Error::invalid(format!(
+                "the first line has {} fields, but the list has {} columns",
+                first.len(),
+                columns.len()
+            )));
+        }
+        let by_name: HashMap<String, &Column> = columns.iter().map(|column| (fold(&column.name), column)).collect();
+        let find = |title: &str| by_name.get(&fold(bare(title.trim()))).copied();
         let known = first.iter().filter(|title| title.trim() == NUMBER || find(title).is_some()).count();
         if known == 0 {
             let widest = self.rows.iter().map(|(_, fields)| fields.len()).max().unwrap_or(0);
@@ -78,7 +93,8 @@ impl Table {
             }
             let id = |column: &Option<Column>| column.as_ref().map(|column| column.id);
             if found.iter().any(|known| id(known) == id(&column)) {
-                return Err(Error::invalid(format!("the first line has \"{title}\" twice")));
+                let shown: String = title.trim().escape_debug().take(80).collect();
+                return Err(Error::invalid(format!("the first line has \"{shown}\" twice")));
             }
             found.push(column);
         }
@@ -104,7 +120,7 @@ mod tests {
         assert_eq!(Table::read(b"a;b\n1,5;2").unwrap().rows[1].1, ["1,5", "2"]);
         assert_eq!(Table::read(b"a\tb\n1\t2").unwrap().rows[1].1, ["1", "2"]);
         assert!(Table::read(b"\xff\xfe").is_err());
-        let many = "x\n".repeat(MAX_ROWS + 2);
-        assert_eq!(Table::read(many.as_bytes()).err().unwrap().code(), Code::TooMany);
+        let many = "x\n".repeat(MAX_FILE_ROWS + 2);
+        assert_eq!(Table::read(many.as_bytes()).err().unwrap().code(), Code::TooMuchAtOnce);
     }
 }

@@ -5,10 +5,11 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::record;
 use database::content::sorted::{self, RowFilter, SortOrder};
-use model::{Digest, ErrorKind, Id, NodePath, Result};
-use repository::{RowChange, Target};
+use model::{ColumnValue, Digest, ErrorKind, Id, NodePath, Result};
+use repository::Target;
 
 use super::context::Walk;
+use super::places::comes_back;
 
 const PAGE: usize = 200;
 
@@ -24,32 +25,40 @@ impl Walk<'_> {
         loop {
             let list = row.id;
             let read = move |reader: &mut Reader<'_>| {
-                let rows = sorted::documents(reader, list, &SortOrder::Id(after), false, &RowFilter::default(), PAGE)?;
+                let rows = sorted::leaves(reader, list, &SortOrder::Id(after), false, &RowFilter::default(), PAGE)?;
                 let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-                Ok((record::values_of_many(reader, &ids, list)?, ids))
+                Ok((record::values_of_many(reader, &ids, list)?, rows))
             };
-            let (values, ids) = self.source.database.read_long(read).await?;
-            let Some(last) = ids.last() else { return Ok(()) };
-            after = *last;
-            let mut changes = Vec::new();
-            for id in ids {
-                if self.stands(present.id, id).await? {
+            let (values, rows) = self.source.database.read_long(read).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.id;
+            for row in rows {
+                if self.has_row(present.id, row.id).await? {
                     self.summary.unchanged += 1;
                     continue;
                 }
-                let own = values.iter().filter(|(row, _, _)| *row == id);
-                let set = own.filter_map(|(_, column, value)| {
+                let own = values.iter().filter(|(id, _, _)| *id == row.id);
+                let known = own.filter_map(|(_, column, value)| {
                     let (new, kind) = columns.columns.get(column)?;
-                    kind.check(value).is_ok().then(|| (*new, Some(value.clone())))
+                    comes_back(kind, value).then(|| (*new, value.clone()))
                 });
-                changes.push((id, RowChange::Add { set: set.collect() }));
+                let known: Vec<(Id, ColumnValue)> = known.collect();
+                let returned = self.return_row(present.id, row.id, &known).await;
+                self.progress.count(1, 0);
+                self.progress.add_files(1);
+                match returned {
+                    Ok(()) => self.summary.created += 1,
+                    Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Exhausted) => {
+                        self.fault(&path.to_string(), &row.name, &error)?;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
-            self.add_rows(path, present.id, changes).await?;
         }
     }
 
     /// Returns whether the list still has a row.
-    async fn stands(&self, list: Id, row: Id) -> Result<bool> {
+    async fn has_row(&self, list: Id, row: Id) -> Result<bool> {
         match self.session.item(&row.into()).await {
             Ok(item) => Ok(item.parent_id == list),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -57,19 +66,18 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds rows once, however often an interrupted restore is repeated.
-    async fn add_rows(&mut self, path: &NodePath, list: Id, changes: Vec<(Id, RowChange)>) -> Result<()> {
-        for (id, change) in changes {
-            let key = format!("restore {id} to {list}");
+    /// Adds a row, unless an earlier restore added it, and it is still there. Each time that it was deleted again, it
+    /// gets another idempotency key.
+    async fn return_row(&self, list: Id, row: Id, values: &[(Id, ColumnValue)]) -> Result<()> {
+        let mut round = 0;
+        loop {
+            let key = format!("restore {row} to {list}, round {round}");
             let session = self.session.clone().idempotent(&key, Digest::new([0; 32]));
-            let outcome = session.change_rows(&list.into(), vec![change], true).await?.pop().unwrap_or_default();
-            self.progress.count(1, 0);
-            self.progress.add_files(1);
-            match outcome.error {
-                None => self.summary.created += 1,
-                Some(error) => self.fault(&path.to_string(), &id.to_string(), &error)?,
+            let returned = session.return_row(&list.into(), values.to_vec()).await?;
+            if self.has_row(list, returned).await? {
+                return Ok(());
             }
+            round += 1;
         }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Restore of a site, a library or a single document from a set into the live farm, with versions, permissions,
+//! Restore of a site, a library, a list or a single document from a set into the live farm, with versions, permissions,
 //! columns, authors and times. Everything is created through a [`Session`], which checks the caller's permissions.
 
 mod context;
@@ -22,7 +22,7 @@ use context::Walk;
 pub use options::{ItemsOptions, ItemsSummary};
 use source::Source;
 
-/// Restores a site, library or document, with everything below it.
+/// Restores a site, library, list or document, with everything below it.
 ///
 /// # Errors
 /// `NotFound` when the set has no item at the path; `Conflict` when the item there is of another kind; errors of the

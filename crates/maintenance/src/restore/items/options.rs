@@ -16,7 +16,7 @@ pub struct ItemsOptions {
     pub key_file: Option<PathBuf>,
     /// Set to use. None for the latest.
     pub set: Option<Id>,
-    /// Path of a site, library or document at the time of the backup.
+    /// Path of a site, library, list or document at the time of the backup.
     pub path: NodePath,
     /// Expected kind of the item.
     pub kind: NodeKind,

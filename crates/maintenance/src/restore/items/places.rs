@@ -7,7 +7,7 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
-use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
 use repository::{ColumnChange, Item, Sort, Target, is_built_in_column};
 
 use super::context::Walk;
@@ -21,9 +21,9 @@ pub(super) struct Columns {
 
 /// Returns the name under which a column is restored. Earlier versions allowed the names of built-in columns.
 /// `others` are the folded names of the columns in the set.
-fn restored_name(name: &str, others: &HashSet<String>) -> Result<Name> {
+fn restored_name(place: NodeKind, name: &str, others: &HashSet<String>) -> Result<Name> {
     let own = Name::new(name)?;
-    if !is_built_in_column(&own) {
+    if !is_built_in_column(place, &own) {
         return Ok(own);
     }
     let mut found = Name::new(format!("{own} (column)"))?;
@@ -33,6 +33,12 @@ fn restored_name(name: &str, others: &HashSet<String>) -> Result<Name> {
         number += 1;
     }
     Ok(found)
+}
+
+/// Returns whether a value from the set fits a column of the same kind here. A choice that is no longer offered does,
+/// and so does a text that was accepted before; a link that a browser must not open does not.
+pub(super) fn comes_back(kind: &ColumnKind, value: &ColumnValue) -> bool {
+    !matches!(kind, ColumnKind::Link) || kind.check(value).is_ok()
 }
 
 impl Walk<'_> {
@@ -83,14 +89,13 @@ impl Walk<'_> {
             let (parent, name) = split_parent(path)?;
             let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
             let site = Target::Path(parent);
-            match columns.iter().find(|column| column.role == Some(ColumnRole::Title)) {
-                Some(title) if row.kind == NodeKind::List => {
-                    self.session.create_list(&site, &name, &Name::new(title.name.as_str())?).await?;
-                    self.session.change_library(&target, settings).await?;
-                }
-                _ => {
-                    self.session.create_library(&site, &name, settings).await?;
-                }
+            if row.kind == NodeKind::List {
+                let title = columns.iter().find(|column| column.role == Some(ColumnRole::Title));
+                let title = title.ok_or_else(|| Error::corrupt("the backup has a list without a title column"))?;
+                self.session.create_list(&site, &name, &Name::new(title.name.as_str())?).await?;
+                self.session.change_library(&target, settings).await?;
+            } else {
+                self.session.create_library(&site, &name, settings).await?;
             }
         }
         if is_new {
@@ -108,7 +113,7 @@ impl Walk<'_> {
         }
         let names_in_set: HashSet<String> = columns.iter().map(|column| column.folded.clone()).collect();
         for old in columns {
-            let name = restored_name(&old.name, &names_in_set)?;
+            let name = restored_name(row.kind, &old.name, &names_in_set)?;
             let mut names = [old.folded.clone(), name.folded()].into_iter();
             let same = names.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
@@ -213,7 +218,7 @@ mod tests {
     fn restored_columns_have_names_that_are_allowed_and_their_own() {
         let set = ["title", "size", "type", "type (column)"].map(ToOwned::to_owned).into();
         for (name, restored) in [("Title", "Title"), ("SIZE", "SIZE (column)"), ("Type", "Type (column 2)")] {
-            assert_eq!(restored_name(name, &set).unwrap().as_str(), restored);
+            assert_eq!(restored_name(NodeKind::Library, name, &set).unwrap().as_str(), restored);
         }
     }
 }

@@ -15,7 +15,7 @@ use repository::{
 };
 
 use super::context::{TOLD, Walk};
-use super::places::{Columns, split_parent};
+use super::places::{Columns, comes_back, split_parent};
 use crate::backup::format::index::Entry;
 use crate::backup::format::vault::MAX_IN_MEMORY;
 
@@ -112,7 +112,7 @@ impl Walk<'_> {
         loop {
             let from = after.clone();
             let read = move |reader: &mut Reader<'_>| {
-                sorted::documents(reader, parent, &Along::Name(&from), false, &RowFilter::default(), PAGE)
+                sorted::leaves(reader, parent, &Along::Name(&from), false, &RowFilter::default(), PAGE)
             };
             let page = self.source.database.read_long(read).await?;
             let Some(last) = page.last() else { break };
@@ -224,7 +224,7 @@ impl Walk<'_> {
         let values = self.source.database.read_long(move |reader: &mut Reader<'_>| record::values(reader, id)).await?;
         let values = values.into_iter().filter_map(|(column, value)| {
             let (new, kind) = columns.columns.get(&column)?;
-            kind.check(&value).is_ok().then_some((*new, value))
+            comes_back(kind, &value).then_some((*new, value))
         });
         let published =
             versions.iter().find(|version| Some(version.id) == row.published_id).map(|version| version.number);

@@ -6,9 +6,9 @@ use database::content::library;
 use database::content::node::{self, NodeRow};
 use model::{ColumnKind, LibrarySettings, Name, NodeKind, Result, Right, SitePath, Timestamp};
 
+use crate::columns::{ColumnChange, add_title_column};
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
-use crate::lists::{ColumnChange, add_title_column};
 use crate::session::errors::{name_conflict, name_taken_hidden};
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;

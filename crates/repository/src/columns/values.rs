@@ -9,7 +9,7 @@ use crate::documents::Preconditions;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-use super::columns::require_type;
+use super::definitions::require_type;
 use super::fields::{self, FieldChange};
 
 /// A change to the column values of an item.
@@ -17,8 +17,8 @@ use super::fields::{self, FieldChange};
 pub struct ValuesChange {
     /// Columns with their new values; `None` clears a column.
     pub values: Vec<(Id, Option<ColumnValue>)>,
-    /// Columns with the values they must hold now; on any mismatch nothing is changed.
-    pub expected: Vec<(Id, Option<ColumnValue>)>,
+    /// Columns with the values that they must hold now; on any mismatch, nothing is changed.
+    pub was: Vec<(Id, Option<ColumnValue>)>,
     /// The content type: `Some(None)` removes it, `None` leaves it unchanged.
     pub content_type: Option<Option<Id>>,
     /// Preconditions on the revision of a row.
@@ -27,6 +27,9 @@ pub struct ValuesChange {
 
 impl Session {
     /// Returns the column values of a document, folder or row.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`.
     #[boxed]
     pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
         let (_, found) = self
@@ -45,11 +48,12 @@ impl Session {
     /// Changes the column values of an item, all or nothing.
     ///
     /// # Errors
-    /// `Conflict` with code `value_changed` when a column holds a value other than the expected one, and with code
-    /// `precondition_failed` when a row is not in the expected revision.
+    /// `NotFound`; `Forbidden`; `Invalid` with code `invalid_value`, `fields_too_long` or `column_required`; `Conflict`
+    /// with code `value_changed` when a column holds another value than it must, and with code `precondition_failed`
+    /// when a row is not in the expected revision.
     #[boxed]
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
-        let ValuesChange { values, expected, content_type, preconditions } = change;
+        let ValuesChange { values, was, content_type, preconditions } = change;
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !located.node().kind.has_values() {
@@ -64,7 +68,7 @@ impl Session {
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             preconditions.check(found.visible_version(&row))?;
-            refuse_overtaken(transaction, id, &expected)?;
+            refuse_overtaken(transaction, id, &was)?;
             let columns = column::list(transaction, row.library_id)?;
             let change = FieldChange::check(&columns, &values)?;
             let same_type = content_type.is_none_or(|wanted| wanted == row.content_type_id);
@@ -77,7 +81,9 @@ impl Session {
             if !changed && same_type {
                 return Ok(());
             }
-            node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            if row.kind != NodeKind::Row {
+                node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            }
             if row.kind.is_container() {
                 collection::change_tree(transaction, row.collection_id)?;
             }
@@ -88,7 +94,7 @@ impl Session {
     }
 
     /// Refuses person values that name no principal of this farm.
-    pub(super) async fn require_people(&self, values: impl Iterator<Item = Option<&ColumnValue>> + Send) -> Result<()> {
+    pub(crate) async fn require_people(&self, values: impl Iterator<Item = Option<&ColumnValue>> + Send) -> Result<()> {
         let mut named: Vec<Id> = values
             .filter_map(|value| match value {
                 Some(ColumnValue::Person(id)) => Some(*id),
@@ -111,13 +117,13 @@ impl Session {
     }
 }
 
-fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<ColumnValue>)]) -> Result<()> {
-    if expected.is_empty() {
+fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, was: &[(Id, Option<ColumnValue>)]) -> Result<()> {
+    if was.is_empty() {
         return Ok(());
     }
     let present = record::values(reader, item)?;
     let now = |column: Id| present.iter().find(|(id, _)| *id == column).map(|(_, value)| value);
-    if expected.iter().all(|(column, value)| now(*column) == value.as_ref()) {
+    if was.iter().all(|(column, value)| now(*column) == value.as_ref()) {
         return Ok(());
     }
     Err(Error::conflict("the value was changed in the meantime: check the present value and save again")

@@ -3,14 +3,14 @@
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
-use database::content::{library, node, record};
-use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result};
+use database::content::{library, record};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result, fold};
 
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-/// Limit on the columns of one library.
+/// Limit on the columns of one library or list.
 const MAX_COLUMNS: usize = 200;
 /// Limit on the choices of one choice column.
 const MAX_CHOICES: usize = 500;
@@ -18,12 +18,16 @@ const MAX_CHOICES: usize = 500;
 /// Names of the columns that every library has, in lower case.
 const BUILT_IN: [&str; 7] = ["name", "type", "modified", "created", "by", "size", "version"];
 
-/// Returns whether a name is that of a column that every library has. No column can be created with it.
-pub fn is_built_in_column(name: &Name) -> bool {
-    BUILT_IN.contains(&name.folded().as_str())
+/// Names of the columns that every list has, in lower case. Files of rows have their numbers under `#`.
+const BUILT_IN_LISTS: [&str; 4] = ["modified", "created", "by", "#"];
+
+/// Returns whether a name is that of a column that every library, or every list, has. No column can be created with it.
+pub fn is_built_in_column(place: NodeKind, name: &Name) -> bool {
+    let names = if place == NodeKind::List { &BUILT_IN_LISTS[..] } else { &BUILT_IN[..] };
+    names.contains(&name.folded().as_str())
 }
 
-/// A column of a library.
+/// A column of a library or list.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Identifier.
@@ -34,7 +38,7 @@ pub struct Column {
     pub kind: ColumnKind,
     /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
-    /// The content type that it belongs to; `None` for a column of all documents in the library.
+    /// The content type that it belongs to; `None` for a column of all items in the library or list.
     pub content_type_id: Option<Id>,
     /// What the program uses its values for.
     pub role: Option<ColumnRole>,
@@ -77,6 +81,9 @@ impl From<ColumnRow> for Column {
 
 impl Session {
     /// Returns the columns and content types of the library or list that an item is in (or is).
+    ///
+    /// # Errors
+    /// `NotFound`.
     #[boxed]
     pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
         let (_, found) = self
@@ -90,41 +97,53 @@ impl Session {
     }
 
     /// Adds a column to a library or list.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`; `Conflict` with code `name_taken`; `Exhausted` with code `too_many`; `Invalid`.
     #[boxed]
-    pub async fn create_column(&self, library: &Target, change: ColumnChange) -> Result<Id> {
+    pub async fn create_column(&self, holder: &Target, change: ColumnChange) -> Result<Id> {
         check_choices(&change.kind)?;
-        refuse_built_in(&change.name)?;
-        let change = &change;
-        self.change_columns(library, "column.create", change.name.as_str(), {
-            let change = change.clone();
-            move |transaction, library, id| {
-                let columns = column::list(transaction, library)?;
-                if columns.len() >= MAX_COLUMNS {
-                    return Err(Error::exhausted(format!("a library has at most {MAX_COLUMNS} columns"))
-                        .with_code(Code::TooMany));
-                }
-                require_type(transaction, library, change.content_type_id)?;
-                let position = columns.last().map_or(0, |last| last.position + 1);
-                add(transaction, library, change.row(id, library, position))
+        let detail = change.name.as_str().to_owned();
+        self.change_columns(holder, "column.create", &detail, move |transaction, holder, id| {
+            let columns = column::list(transaction, holder.id)?;
+            if columns.len() >= MAX_COLUMNS {
+                return Err(Error::exhausted(format!("a {} has at most {MAX_COLUMNS} columns", holder.kind))
+                    .with_code(Code::TooMany));
+            }
+            holder.refuse_built_in(&change.name)?;
+            refuse_taken(&columns, &change.name)?;
+            require_type(transaction, holder.id, change.content_type_id)?;
+            let position = columns.last().map_or(0, |last| last.position + 1);
+            let slot = column::insert(transaction, &change.row(id, holder.id, position))?;
+            match holder.kind {
+                NodeKind::List => record::add_empty(transaction, holder.id, slot),
+                _ => Ok(()),
             }
         })
         .await
     }
 
     /// Changes a column's name, choices, content type, and whether a value is required.
+    ///
+    /// # Errors
+    /// Those of [`Session::create_column`]; `Conflict` with code `title_column` for a change that would leave rows
+    /// without titles.
     #[boxed]
-    pub async fn change_column(&self, library: &Target, id: Id, change: ColumnChange) -> Result<()> {
+    pub async fn change_column(&self, holder: &Target, id: Id, change: ColumnChange) -> Result<()> {
         check_choices(&change.kind)?;
-        self.change_columns(library, "column.change", change.name.clone().as_str(), move |transaction, library, _| {
-            let mut row = find_column(transaction, library, id)?;
+        let detail = change.name.as_str().to_owned();
+        self.change_columns(holder, "column.change", &detail, move |transaction, holder, _| {
+            let mut columns = column::list(transaction, holder.id)?;
+            let mut row = holder.take_column(&mut columns, id)?;
             if row.kind.as_str() != change.kind.as_str() {
                 return Err(Error::invalid("the kind of a column cannot be changed: create another column"));
             }
-            require_type(transaction, library, change.content_type_id)?;
+            require_type(transaction, holder.id, change.content_type_id)?;
             // Columns of earlier versions may have such a name. They keep it.
             if row.folded != change.name.folded() {
-                refuse_built_in(&change.name)?;
+                holder.refuse_built_in(&change.name)?;
             }
+            refuse_taken(&columns, &change.name)?;
             row.name = change.name.as_str().to_owned();
             row.folded = change.name.folded();
             row.kind = change.kind.clone();
@@ -144,10 +163,13 @@ impl Session {
     }
 
     /// Removes a column together with its values.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`; `Conflict` with code `title_column`.
     #[boxed]
-    pub async fn delete_column(&self, library: &Target, id: Id) -> Result<()> {
-        self.change_columns(library, "column.delete", &id.to_string(), move |transaction, library, _| {
-            let column = find_column(transaction, library, id)?;
+    pub async fn delete_column(&self, holder: &Target, id: Id) -> Result<()> {
+        self.change_columns(holder, "column.delete", &id.to_string(), move |transaction, holder, _| {
+            let column = holder.take_column(&mut column::list(transaction, holder.id)?, id)?;
             if column.role == Some(ColumnRole::Title) {
                 return Err(Error::conflict(format!(
                     "\"{}\" gives the rows their titles and cannot be removed: rename it instead",
@@ -155,7 +177,7 @@ impl Session {
                 ))
                 .with_code(Code::TitleColumn));
             }
-            record::remove_slot(transaction, library, column.slot)?;
+            record::remove_slot(transaction, holder.id, column.slot)?;
             column::delete(transaction, id)
         })
         .await
@@ -163,56 +185,89 @@ impl Session {
     }
 
     /// Adds a content type to a library.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`; `Conflict` with code `name_taken`, and with code `wrong_kind` for a list.
     #[boxed]
     pub async fn create_content_type(&self, library: &Target, name: &Name) -> Result<Id> {
         let content_type = name.clone();
         self.change_columns(library, "content-type.create", name.as_str(), move |transaction, library, id| {
-            column::insert_content_type(transaction, id, library, content_type.as_str(), &content_type.folded())
+            if library.kind != NodeKind::Library {
+                return Err(Error::conflict("only libraries have content types").with_code(Code::WrongKind));
+            }
+            let known = column::content_types(transaction, library.id)?;
+            if known.iter().any(|(_, name)| fold(name) == content_type.folded()) {
+                return Err(name_taken(&content_type, "content type"));
+            }
+            column::insert_content_type(transaction, id, library.id, content_type.as_str(), &content_type.folded())
         })
         .await
     }
 
     /// Removes a content type together with the columns that belong to it.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`.
     #[boxed]
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
-            require_type(transaction, library, Some(id))?;
-            for column in column::list(transaction, library)? {
+            require_type(transaction, library.id, Some(id))?;
+            for column in column::list(transaction, library.id)? {
                 if column.content_type_id == Some(id) {
-                    record::remove_slot(transaction, library, column.slot)?;
+                    record::remove_slot(transaction, library.id, column.slot)?;
                 }
             }
-            column::delete_content_type(transaction, library, id)
+            column::delete_content_type(transaction, library.id, id)
         })
         .await
         .map(drop)
     }
 
-    /// Runs a change of a library's columns. The identifier passed to `change` is for the object that it creates, if
-    /// any.
+    /// Runs a change of the columns of a library or list. The identifier passed to `change` is for the object that it
+    /// creates, if any.
     async fn change_columns(
         &self,
-        library: &Target,
+        holder: &Target,
         action: &'static str,
         detail: &str,
-        mut change: impl FnMut(&mut Transaction<'_>, Id, Id) -> Result<()> + Send + 'static,
+        mut change: impl FnMut(&mut Transaction<'_>, &Holder, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
-        let located = self.library(library).await?;
+        let located = self.library(holder).await?;
         let guard = self.guard([&*located])?;
-        let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
+        let holder = Holder { id: located.node().id, kind: located.node().kind };
+        let detail = format!("{}: {detail}", located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return Ok(created);
             }
             // Rows are added under the same lock, so that each of them has an entry in every column.
-            library::lock(transaction, library)?;
+            library::lock(transaction, holder.id)?;
             let id = guard.next_id();
-            change(transaction, library, id)?;
+            change(transaction, &holder, id)?;
             guard.repetition.store_result(transaction, id)?;
-            guard.record(transaction, library, action, detail.as_str())?;
+            guard.record(transaction, holder.id, action, detail.as_str())?;
             Ok(id)
         };
         guard.write(write).await.map_err(name_conflict)
+    }
+}
+
+/// The library or list whose columns change.
+struct Holder {
+    id: Id,
+    kind: NodeKind,
+}
+
+impl Holder {
+    fn refuse_built_in(&self, name: &Name) -> Result<()> {
+        refuse_built_in(self.kind, name)
+    }
+
+    /// Takes a column out of those of the library or list.
+    fn take_column(&self, columns: &mut Vec<ColumnRow>, id: Id) -> Result<ColumnRow> {
+        let found = columns.iter().position(|column| column.id == id);
+        let found = found.ok_or_else(|| Error::not_found(format!("the {} has no such column", self.kind)))?;
+        Ok(columns.remove(found))
     }
 }
 
@@ -235,37 +290,45 @@ impl ColumnChange {
 }
 
 /// Stores the column of a new list that gives its rows their titles.
+///
+/// # Errors
+/// `Conflict` with code `name_taken` for a name that every list has.
 pub(crate) fn add_title_column(
     transaction: &mut Transaction<'_>,
     id: Id,
     list: Id,
     column: &ColumnChange,
 ) -> Result<()> {
+    refuse_built_in(NodeKind::List, &column.name)?;
     let column = ColumnRow { role: Some(ColumnRole::Title), ..column.row(id, list, 0) };
     column::insert(transaction, &column).map(drop)
 }
 
-/// Stores a new column of a library or list.
-fn add(transaction: &mut Transaction<'_>, library: Id, column: ColumnRow) -> Result<()> {
-    let slot = column::insert(transaction, &column)?;
-    match node::find(transaction, library)?.map(|row| row.kind) {
-        Some(NodeKind::List) => record::add_empty(transaction, library, slot),
-        _ => Ok(()),
-    }
-}
-
-fn refuse_built_in(name: &Name) -> Result<()> {
-    match is_built_in_column(name) {
+fn refuse_built_in(place: NodeKind, name: &Name) -> Result<()> {
+    match is_built_in_column(place, name) {
         false => Ok(()),
         true => Err(Error::conflict(format!(
-            "every library has a column \"{name}\" already: choose another name for this one"
+            "every {place} has a column \"{name}\" already: choose another name for this one"
         ))
         .with_code(Code::NameTaken)
         .naming(&[name.as_str()])),
     }
 }
 
-pub(super) fn check_choices(kind: &ColumnKind) -> Result<()> {
+fn refuse_taken(columns: &[ColumnRow], name: &Name) -> Result<()> {
+    match columns.iter().any(|column| column.folded == name.folded()) {
+        false => Ok(()),
+        true => Err(name_taken(name, "column")),
+    }
+}
+
+fn name_taken(name: &Name, what: &str) -> Error {
+    Error::conflict(format!("there is already a {what} named \"{name}\" here: choose another name"))
+        .with_code(Code::NameTaken)
+        .naming(&[name.as_str()])
+}
+
+fn check_choices(kind: &ColumnKind) -> Result<()> {
     let ColumnKind::Choice(choices) = kind else { return Ok(()) };
     let bad =
         |choice: &String| choice.is_empty() || choice.chars().count() > 255 || choice.chars().any(char::is_control);
@@ -275,11 +338,6 @@ pub(super) fn check_choices(kind: &ColumnKind) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-pub(super) fn find_column(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<ColumnRow> {
-    let found = column::list(transaction, library)?.into_iter().find(|column| column.id == id);
-    found.ok_or_else(|| Error::not_found("the library has no such column"))
 }
 
 pub(super) fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {

@@ -1,0 +1,310 @@
+//! Checking and making the changes of one request inside its transaction.
+
+use std::collections::HashMap;
+
+use database::Transaction;
+use database::content::column::{self, ColumnRow};
+use database::content::fields::Fields;
+use database::content::node::{self, NodeRow};
+use database::content::{library, record};
+use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
+
+use crate::columns::fields::{self, FieldChange, check_length, check_required, drop_removed, title_of};
+use crate::items::remove::recycle;
+use crate::items::tree::held_parent;
+use crate::session::errors::no_item;
+use crate::session::guard::{Checked, Guard};
+use crate::session::target::join;
+
+use super::change::{RowChange, RowOutcome};
+
+/// Limit on the rows of one list.
+const MAX_ROWS: usize = 1_000_000;
+
+/// Limit on the stored bytes of the rows that one request edits or deletes. They are in memory together.
+const MAX_STORED_BYTES: i64 = 16 << 20;
+
+/// A list in the transaction that changes its rows.
+pub(super) struct Batch<'a> {
+    guard: &'a Guard,
+    checked: &'a Checked,
+    list: NodeRow,
+    path: &'a str,
+    columns: Vec<ColumnRow>,
+}
+
+/// A change that was checked and can be made.
+pub(super) enum Step<'a> {
+    Add { fields: Fields, title: Option<String> },
+    Edit { row: NodeRow, before: Fields, change: FieldChange<'a> },
+    Delete { row: NodeRow },
+}
+
+/// The rows that a request edits or deletes, as they are.
+struct Present {
+    rows: HashMap<Id, NodeRow>,
+    fields: HashMap<Id, Fields>,
+}
+
+impl<'a> Batch<'a> {
+    /// Locks the list for the transaction. Its columns change under the same lock.
+    pub(super) fn new(
+        transaction: &mut Transaction<'_>,
+        guard: &'a Guard,
+        checked: &'a Checked,
+        list: Id,
+        path: &'a str,
+    ) -> Result<Self> {
+        library::lock(transaction, list)?;
+        let columns = column::list(transaction, list)?;
+        let list = held_parent(transaction, list)?;
+        Ok(Self { guard, checked, list, path, columns })
+    }
+
+    /// Checks all changes. Returns the outcome of each of them, and the steps that make those that can be made, with
+    /// their positions among the changes.
+    pub(super) fn check<'c>(
+        &'c self,
+        transaction: &mut Transaction<'_>,
+        changes: &'c [RowChange],
+    ) -> Result<(Vec<(usize, Step<'c>)>, Vec<RowOutcome>)> {
+        let mut present = self.present(transaction, changes)?;
+        let (mut steps, mut outcomes) = (Vec::new(), Vec::with_capacity(changes.len()));
+        for (position, change) in changes.iter().enumerate() {
+            let mut outcome = RowOutcome { row: change.row(), ..RowOutcome::default() };
+            match self.check_one(&mut present, change, &mut outcome)? {
+                Ok(step) => steps.push((position, step)),
+                Err(refusal) => outcome.error = Some(refusal),
+            }
+            outcomes.push(outcome);
+        }
+        Ok((steps, outcomes))
+    }
+
+    /// Locks and reads the rows of the list that a request edits or deletes. Others are left alone, even unmeasured.
+    fn present(&self, transaction: &mut Transaction<'_>, changes: &[RowChange]) -> Result<Present> {
+        let mut ids: Vec<Id> = changes.iter().filter_map(RowChange::row).collect();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(Error::invalid("the request changes a row twice: join the two changes"));
+        }
+        if !ids.is_empty() {
+            let found = node::find_many(transaction, &ids)?;
+            ids = found.into_iter().filter_map(|row| self.known(Some(row)).ok()).map(|row| row.id).collect();
+        }
+        let mut present = Present { rows: HashMap::new(), fields: HashMap::new() };
+        if !ids.is_empty() {
+            let bytes: i64 = record::sizes(transaction, &ids)?.iter().map(|(_, bytes)| bytes).sum();
+            if bytes > MAX_STORED_BYTES {
+                return Err(Error::invalid(
+                    "these rows have too much text to be changed at once: send several requests",
+                )
+                .with_code(Code::TooMuchAtOnce));
+            }
+            present.rows.extend(node::lock_many(transaction, &ids)?.into_iter().map(|row| (row.id, row)));
+            for (id, mut fields) in record::find_many(transaction, &ids)? {
+                drop_removed(&self.columns, &mut fields);
+                present.fields.insert(id, fields);
+            }
+        }
+        Ok(present)
+    }
+
+    /// Checks one change. The outer error ends the request, the inner one refuses the change.
+    fn check_one<'c>(
+        &'c self,
+        present: &mut Present,
+        change: &'c RowChange,
+        outcome: &mut RowOutcome,
+    ) -> Result<Result<Step<'c>>> {
+        let right = match change {
+            RowChange::Add { set } => return Ok(self.check_add(set)),
+            RowChange::Edit { .. } => Right::Edit,
+            RowChange::Delete { .. } => Right::Delete,
+        };
+        let found = change.row().and_then(|id| present.rows.remove(&id));
+        let row = match self.permitted(found, right) {
+            Ok(row) => row,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        outcome.revision = row.version_id;
+        match change {
+            RowChange::Edit { revision, was, set, .. } => {
+                let before = present.fields.remove(&row.id).unwrap_or_default();
+                let fits = match is_unchanged(&self.columns, &row, *revision, &before, was, set)? {
+                    true => self.check_edit(&before, set),
+                    false => {
+                        for (id, _) in set {
+                            outcome.present.push((*id, value_of(&self.columns, &before, *id)?));
+                        }
+                        Err(changed_meanwhile())
+                    }
+                };
+                Ok(fits.map(|change| Step::Edit { row, before, change }))
+            }
+            RowChange::Delete { revision, .. } if revision.is_some() && *revision != row.version_id => {
+                Ok(Err(changed_meanwhile()))
+            }
+            _ => Ok(Ok(Step::Delete { row })),
+        }
+    }
+
+    /// Returns a row of the list that the caller may open.
+    fn known(&self, row: Option<NodeRow>) -> Result<NodeRow> {
+        let row = row.filter(|row| row.parent_id == self.list.id && row.kind == NodeKind::Row);
+        let row = row.filter(|row| self.checked.knows(row)).ok_or_else(no_item)?;
+        match self.checked.access.rights(row.scope_id).has(Right::View) {
+            true => Ok(row),
+            false => Err(no_item()),
+        }
+    }
+
+    /// Returns a row of the list on which the caller has a right.
+    fn permitted(&self, row: Option<NodeRow>, right: Right) -> Result<NodeRow> {
+        let row = self.known(row)?;
+        if !self.checked.access.rights(row.scope_id).has(right) {
+            return Err(Error::lacking(right, row.title.as_deref().unwrap_or(&row.name)));
+        }
+        Ok(row)
+    }
+
+    fn check_add<'c>(&'c self, set: &'c [(Id, Option<ColumnValue>)]) -> Result<Step<'c>> {
+        self.require_add()?;
+        let fields = FieldChange::check(&self.columns, set)?.applied_to(&Fields::default());
+        check_length(&Fields::default(), &fields)?;
+        check_required(&self.columns, &fields)?;
+        Ok(Step::Add { title: title_of(&self.columns, &fields)?, fields })
+    }
+
+    fn check_edit<'c>(&'c self, before: &Fields, set: &'c [(Id, Option<ColumnValue>)]) -> Result<FieldChange<'c>> {
+        let change = FieldChange::check(&self.columns, set)?;
+        let after = change.applied_to(before);
+        check_length(before, &after)?;
+        check_required(&self.columns, &after)?;
+        Ok(change)
+    }
+
+    /// Makes the changes that were checked, and notes rows and revisions in their outcomes.
+    pub(super) fn make(
+        &self,
+        transaction: &mut Transaction<'_>,
+        steps: Vec<(usize, Step<'_>)>,
+        outcomes: &mut [RowOutcome],
+    ) -> Result<()> {
+        let added = steps.iter().filter(|(_, step)| matches!(step, Step::Add { .. })).count();
+        let mut number = if added > 0 { self.take_numbers(transaction, added)? } else { 0 };
+        let (now, mut new) = (Timestamp::now(), Vec::with_capacity(added));
+        for (position, step) in steps {
+            let outcome = &mut outcomes[position];
+            match step {
+                Step::Add { fields, title } => {
+                    let row = self.new_row(number, title, now)?;
+                    number += 1;
+                    (outcome.row, outcome.revision) = (Some(row.id), row.version_id);
+                    new.push((row, fields));
+                }
+                Step::Edit { row, before, change } => {
+                    if let Some(revision) =
+                        fields::replace(transaction, self.guard, &row, &self.columns, &before, &change)?
+                    {
+                        outcome.revision = Some(revision);
+                        self.guard.record(transaction, row.id, "row.change", join(self.path, &row.name))?;
+                    }
+                }
+                Step::Delete { row } => {
+                    let path = join(self.path, &row.name);
+                    recycle(transaction, self.guard, &row, &path)?;
+                    self.guard.record(transaction, row.id, "item.delete", path)?;
+                    outcome.revision = None;
+                }
+            }
+        }
+        self.add(transaction, new)
+    }
+
+    /// Adds a row with fields that it had in a backup. Only the right to add rows is checked.
+    pub(super) fn return_row(&self, transaction: &mut Transaction<'_>, values: &[(Id, ColumnValue)]) -> Result<Id> {
+        self.require_add()?;
+        let fields = FieldChange::known(&self.columns, values).applied_to(&Fields::default());
+        let number = self.take_numbers(transaction, 1)?;
+        let row = self.new_row(number, title_of(&self.columns, &fields)?, Timestamp::now())?;
+        let id = row.id;
+        self.add(transaction, vec![(row, fields)])?;
+        Ok(id)
+    }
+
+    fn require_add(&self) -> Result<()> {
+        match self.checked.access.rights(self.list.scope_id).has(Right::Add) {
+            true => Ok(()),
+            false => Err(Error::lacking(Right::Add, &self.list.name)),
+        }
+    }
+
+    /// Returns the first of the numbers of new rows.
+    fn take_numbers(&self, transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
+        let first = library::take_numbers(transaction, self.list.id, count)?;
+        // The rows are counted only once so many have been added.
+        let most = MAX_ROWS - count;
+        if first > most as i64 && node::count_rows(transaction, self.list.id, most + 1)? > most {
+            return Err(Error::exhausted(format!("a list has at most {MAX_ROWS} rows")).with_code(Code::TooMany));
+        }
+        Ok(first)
+    }
+
+    fn new_row(&self, number: i64, title: Option<String>, now: Timestamp) -> Result<NodeRow> {
+        let (guard, name) = (self.guard, Name::new(number.to_string())?);
+        let mut row = NodeRow::new(guard.next_id(), &self.list, NodeKind::Row, &name, guard.caller(), now);
+        row.version_id = Some(guard.next_id());
+        row.published_id = row.version_id;
+        row.number = VersionNumber::new(1, 0);
+        row.title = title;
+        Ok(row)
+    }
+
+    /// Stores new rows with their fields.
+    fn add(&self, transaction: &mut Transaction<'_>, new: Vec<(NodeRow, Fields)>) -> Result<()> {
+        let guard = self.guard;
+        let (rows, fields): (Vec<NodeRow>, Vec<Fields>) = new.into_iter().unzip();
+        let event =
+            |row: &NodeRow| guard.event(guard.caller(), row.id, "row.create", join(self.path, &row.name).into());
+        let events = rows.iter().map(event).collect::<Result<Vec<_>>>()?;
+        node::insert_many(transaction, &rows)?;
+        record::insert_many(transaction, &rows.iter().zip(&fields).collect::<Vec<_>>())?;
+        guard.record_all(transaction, &events)
+    }
+}
+
+/// Returns whether a row is as the author of a change saw it.
+fn is_unchanged(
+    columns: &[ColumnRow],
+    row: &NodeRow,
+    revision: Option<Id>,
+    fields: &Fields,
+    was: &[(Id, Option<ColumnValue>)],
+    set: &[(Id, Option<ColumnValue>)],
+) -> Result<bool> {
+    if revision == row.version_id || revision.is_none() && was.is_empty() {
+        return Ok(true);
+    }
+    if !set.iter().all(|(column, _)| was.iter().any(|(known, _)| known == column)) {
+        return Ok(false);
+    }
+    for (column, value) in was {
+        if value_of(columns, fields, *column)? != *value {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn value_of(columns: &[ColumnRow], fields: &Fields, id: Id) -> Result<Option<ColumnValue>> {
+    match columns.iter().find(|column| column.id == id) {
+        Some(column) => fields.get(column.slot, &column.kind),
+        None => Ok(None),
+    }
+}
+
+fn changed_meanwhile() -> Error {
+    Error::conflict("the row was changed in the meantime: check its present values and save again")
+        .with_code(Code::ValueChanged)
+}

@@ -333,7 +333,7 @@ fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
         Sql::new("DROP INDEX revision_number"),
         Sql::new("ALTER TABLE revision DROP COLUMN number"),
         Sql::new("CREATE INDEX revision_node ON revision (node_id, id)"),
-        Sql::new("ALTER TABLE record ADD COLUMN revision BIGINT NOT NULL DEFAULT 0"),
+        Sql::new("ALTER TABLE record ADD COLUMN revision INTEGER NOT NULL DEFAULT 0"),
         Sql::new("DELETE FROM schema_history WHERE version >= 15"),
         Sql::new(
             "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, \

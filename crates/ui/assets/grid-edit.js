@@ -41,7 +41,8 @@ export function openEditor(cell, column, text, typed, words) {
   cell.replaceChildren(field);
   cell.classList.add("editing");
   if (!field.matches("select")) field.value = typed ? "" : text;
-  field.focus();
+  field.focus({ preventScroll: true });
+  field.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (!typed && field.matches("textarea, input[type=text]")) field.setSelectionRange(field.value.length, field.value.length);
   return {
     field,

@@ -243,7 +243,8 @@ export class Saver {
 
   restore(unit, rows) {
     const back = new Set(rows.map((row) => row.id));
-    for (const { key, at } of [...unit.restored].sort((a, b) => a.at - b.at)) {
+    // In the reverse order, each place is what it was.
+    for (const { key, at } of [...unit.restored].reverse()) {
       const row = rows.find((one) => one.id === this.rows.idOf(key));
       if (!row) continue;
       this.rows.put(key, row);

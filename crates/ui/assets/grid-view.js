@@ -261,6 +261,7 @@ export class GridView {
       note.mark = undefined;
       return;
     }
+    const fresh = note.hidden || note.mark !== mark;
     if (note.mark !== mark) {
       const button = (name, text) => make("button", { type: "button", class: "button", "data-note": name }, text);
       const buttons = mark.theirs === undefined ? [button("theirs", words.discard)] : [button("mine", words.mine), button("theirs", words.theirs)];
@@ -275,5 +276,6 @@ export class GridView {
     const start = Math.max(this.frame.scrollLeft + 8, Math.min(cell.offsetLeft, most));
     note.style.insetInlineStart = `${start}px`;
     note.style.top = `${this.table.tHead.offsetHeight + (active.r + 1) * this.height}px`;
+    if (fresh) note.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }

@@ -46,6 +46,8 @@ class Grid {
     on(frame, "change", (event) => this.ticked(event));
     on(frame, "focusin", (event) => this.focused(event));
     for (const name of ["copy", "cut", "paste"]) on(frame, name, (event) => this.clipboard(event));
+    // Otherwise a browser sees nothing to cut.
+    on(frame, "beforecut", (event) => event.preventDefault());
     on(this.section, "click", (event) => this.chosen(event));
     on(window, "beforeunload", (event) => { if (this.unsaved) event.preventDefault(); });
     on(document, "click", (event) => this.left(event), { capture: true });

@@ -142,8 +142,25 @@ test('cells of each kind are edited by keyboard, and undone', async () => {
   await has(page, 1, TASK, 'Call Bert');
   await saved(page);
   assert.equal((await stored(list))[0].Task, 'Call Bert');
-  await page.keyboard.press('Home');
-  await page.keyboard.press('ArrowRight');
+  // A key that is a command of the page elsewhere, a day and a choice that are typed.
+  await cell(page, 2, TASK).click();
+  await page.keyboard.type('?/');
+  await page.keyboard.press('Enter');
+  await has(page, 2, TASK, '?/');
+  await cell(page, 2, DUE).click();
+  await page.keyboard.type('12312026');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('d');
+  await page.keyboard.press('Enter');
+  await saved(page);
+  assert.deepEqual((await stored(list))[1], { Task: '?/', Due: '2026-12-31T00:00:00Z', State: 'done' });
+  await cell(page, 2, DUE).click();
+  await page.keyboard.type('12');
+  await page.keyboard.press('Enter');
+  await page.getByText('Complete the date').waitFor();
+  await page.keyboard.press('Escape');
+  await has(page, 2, DUE, '31 Dec 2026');
+  await cell(page, 1, TASK).click();
   await page.keyboard.press('F2');
   await page.keyboard.type(' not');
   await page.keyboard.press('Escape');
@@ -187,10 +204,10 @@ test('ranges are copied, cut, pasted, filled and emptied', async () => {
   await has(page, 1, EFFORT, '');
   await saved(page);
   assert.deepEqual((await stored(list)).map(({ Effort }) => Effort), [undefined, undefined, undefined, 2]);
-  await cell(page, 2, TASK).click();
+  await cell(page, 2, NOTE).click();
   await page.keyboard.press('Control+X');
-  await has(page, 2, TASK, '');
-  assert.equal(await read(page), 'two');
+  await has(page, 2, NOTE, '');
+  assert.equal(await read(page), '"say ""x"""');
   await clip(page, 'same');
   await cell(page, 1, TASK).click();
   await cell(page, 3, TASK).click({ modifiers: ['Shift'] });
@@ -205,6 +222,9 @@ test('ranges are copied, cut, pasted, filled and emptied', async () => {
   assert.equal((await at(page))[0], 5);
   await page.keyboard.press('Control+Home');
   assert.deepEqual(await at(page), [1, 1]);
+  await page.keyboard.press('Shift+Tab');
+  assert.equal((await at(page))?.[0] ?? 0, 0, 'the first cell leads out of the cells');
+  await cell(page, 1, TASK).click();
   await page.keyboard.press('Shift+Tab');
   assert.deepEqual(await at(page), [1, 1]);
   await page.keyboard.press('Tab');
@@ -315,7 +335,6 @@ test('an open grid sees what others do', async () => {
 
 test('what is refused stays at its cell, with the reason', async () => {
   const list = await makeList([{ Task: 'one' }, { Task: 'two' }]);
-  await ask('PUT', `/api/v1/items/${list.id}/columns/${list.columns.get('Task')}`, { name: 'Task', kind: 'text', required: true });
   const page = await openGrid(list);
   await cell(page, 1, EFFORT).click();
   await page.keyboard.type('many');

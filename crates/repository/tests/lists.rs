@@ -7,7 +7,8 @@ mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Digest, Id, LibrarySettings, Name, NodeKind, Right, Role, Timestamp};
 use repository::{
-    Bin, ColumnChange, Filter, ListRequest, RowChange, RowOutcome, Session, Sort, Target, ValueTest, ValuesChange,
+    Bin, ColumnChange, Filter, ListRequest, RowChange, RowOutcome, Session, Sort, SortKey, Target, ValueTest,
+    ValuesChange,
 };
 use support::{at, each_farm};
 
@@ -294,6 +295,9 @@ async fn rights_decide_row_by_row() {
             seen.sort();
             assert_eq!(seen, ["open", "readable"], "{sort:?}");
         }
+        let read = berta.rows_by_id(&list, vec![readable, hidden, open, Id::new(12_345)]).await.unwrap();
+        let read = read.page.items.iter().map(|item| item.shown_name()).collect::<Vec<_>>();
+        assert_eq!(read, ["open", "readable"], "in the order in which they were added");
         let edit = |row: Id| RowChange::Edit { row, revision: None, was: vec![], set: vec![(title, text("x"))] };
         let delete = |row: Id| RowChange::Delete { row, revision: None };
         let absent = Id::new(12_345);
@@ -310,6 +314,7 @@ async fn rights_decide_row_by_row() {
         let other = admin.create_list(&at(""), &name("Other"), &name("Task")).await.unwrap();
         let outcomes = change(&admin, &other.id.into(), vec![delete(open)]).await;
         assert_eq!(code(&outcomes[0]), Some(Code::NotFound));
+        assert!(admin.rows_by_id(&other.id.into(), vec![open]).await.unwrap().page.items.is_empty());
         // Who may only read adds nothing.
         let (carla_id, _) = farm.person("carla").await;
         admin.grant(&at(""), carla_id, Role::READ).await.unwrap();
@@ -476,6 +481,11 @@ async fn long_texts_make_pages_short_and_batches_small() {
         let request = ListRequest { limit: 1_000, columns: 9, ..ListRequest::default() };
         let page = admin.list_filtered(&list, request.clone()).await.unwrap().page;
         assert_eq!(page.items.len(), (8 << 20) / 120_030);
+        let some = admin.rows_by_id(&list, rows.clone()).await.unwrap().page;
+        assert_eq!(
+            (some.items.len(), some.next),
+            (page.items.len(), page.items.last().map(|row| SortKey::Row(row.id)))
+        );
         let mut seen = titles(&admin, &list, &request, 1_000).await;
         assert!(seen.is_sorted());
         seen.dedup();

@@ -1,6 +1,8 @@
 // Saving what was typed into a grid: one request after the other, each with a key of its own, so that one that is sent again is
 // not made twice. What somebody else changed meanwhile, and what the server refuses, stays at its cell; all else is saved.
 const RETRY = 4000;
+/** The server takes 2 MiB. */
+const MOST_CHARS = 2_000_000;
 export const MOST_ROWS = 1000;
 
 export class Saver {
@@ -143,6 +145,7 @@ export class Saver {
   /** The answer; nothing if the same request has to be sent again. */
   async post(path, fields, key) {
     const body = new URLSearchParams({ form_token: this.token, ...fields });
+    if (body.toString().length > MOST_CHARS) return { ok: false, status: 413, body: { detail: this.events.large() } };
     const headers = { accept: "application/problem+json", ...(key && { "idempotency-key": key }) };
     const answer = await fetch(`${this.rows.source}${path}?${this.rows.query}`, { method: "POST", body, headers }).catch(() => undefined);
     if (!answer || answer.status === 429 || answer.status >= 500) {

@@ -103,12 +103,16 @@ export class GridView {
       this.height = measured;
       this.soon();
     }
-    const top = this.table.tHead.offsetHeight;
     this.table.style.marginTop = `${first * this.height}px`;
-    this.sheet.style.height = `${top + rows.order.length * this.height}px`;
+    this.size();
     this.table.setAttribute("aria-rowcount", rows.done ? rows.order.length + 1 : -1);
     this.select();
     this.events.seen(first, last, keys.filter((key) => !rows.row(key)), last + AHEAD > rows.order.length);
+  }
+
+  /** Makes room for all rows. */
+  size() {
+    this.sheet.style.height = `${this.table.tHead.offsetHeight + this.rows.order.length * this.height}px`;
   }
 
   /** A row with its cells. */
@@ -220,6 +224,7 @@ export class GridView {
     const clamp = (value, most) => Math.max(0, Math.min(most, value));
     this.active = { r: clamp(r, this.rows.order.length - 1), c: clamp(c, this.rows.columns.length - 1) };
     if (!extend) this.anchor = { ...this.active };
+    this.size();
     this.reveal();
     this.draw();
     if (focus) this.focus();

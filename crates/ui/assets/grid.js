@@ -1,6 +1,6 @@
 // A list as a grid: cells are selected, edited, copied and pasted as in a spreadsheet. The page has a plain table of the first
 // rows, whose place the grid takes.
-import { breakLine, copied, openEditor, pasted, readCells } from "./grid-edit.js";
+import { breakLine, copied, make, openEditor, pasted, readCells } from "./grid-edit.js";
 import { Rows } from "./grid-rows.js";
 import { MOST_ROWS, Saver } from "./grid-save.js";
 import { GridView } from "./grid-view.js";
@@ -23,6 +23,7 @@ class Grid {
       lost: () => tell(words.lost),
       gone: (text) => fill(words.gone, text),
       waits: () => words.unsaved,
+      large: () => words.large,
       conflict: (by, theirs, mine) => fill(words.conflict, by, theirs || words.empty, mine || words.empty),
       show: (key, column) => this.show(key, column),
     });
@@ -45,9 +46,7 @@ class Grid {
     on(frame, "dblclick", (event) => this.opened(event));
     on(frame, "change", (event) => this.ticked(event));
     on(frame, "focusin", (event) => this.focused(event));
-    for (const name of ["copy", "cut", "paste"]) on(frame, name, (event) => this.clipboard(event));
-    // Otherwise a browser sees nothing to cut.
-    on(frame, "beforecut", (event) => event.preventDefault());
+    for (const name of ["copy", "cut", "paste"]) on(document, name, (event) => this.clipboard(event));
     on(this.section, "click", (event) => this.chosen(event));
     on(window, "beforeunload", (event) => { if (this.unsaved) event.preventDefault(); });
     on(document, "click", (event) => this.left(event), { capture: true });
@@ -131,7 +130,7 @@ class Grid {
         } else if (this.rows.done && this.plain) {
           this.rows.insert(this.rows.order.length - (this.rows.mayAdd ? 1 : 0), row.id);
           this.rows.put(row.id, row);
-        } else if (this.rows.done || !this.plain) newer ||= !this.removed.has(row.id);
+        } else if (this.rows.done) newer ||= !this.removed.has(row.id);
       }
       if (newer) this.section.querySelector("[data-do=reload]").hidden = false;
       this.drop(fresh.gone);
@@ -416,6 +415,7 @@ class Grid {
         break;
       case "z": if (event.shiftKey) this.saver.redo(); else this.saver.undo(); break;
       case "y": this.saver.redo(); break;
+      case "x": this.cut(); break;
       case "d": this.fillDown(); break;
       case "-": this.remove(); break;
       default: return false;
@@ -461,6 +461,8 @@ class Grid {
     if (event.key.length === 1 && !event.isComposing) {
       if (kind === "row") return false;
       this.edit(true);
+      // It is no command of the page.
+      if (this.editor) event.stopPropagation();
     }
     return false;
   }
@@ -510,26 +512,40 @@ class Grid {
 
   // The clipboard.
   clipboard(event) {
-    if (this.editor || event.target.closest(".grid-note")) return;
+    const held = document.activeElement;
+    if (this.editor || !this.view.frame.contains(held) || held.closest(".grid-note, thead")) return;
     event.preventDefault();
     if (event.type === "paste") {
       const text = event.clipboardData.getData("text/plain");
       if (text) this.paste(readCells(text)).catch(() => tell(this.words.offline));
       return;
     }
-    if (this.copy(event.clipboardData) && event.type === "cut") this.clear();
+    const text = this.copy();
+    if (text === undefined) return;
+    event.clipboardData.setData("text/plain", text);
+    if (event.type === "cut") this.clear();
   }
 
-  copy(data) {
+  /** The selection as a spreadsheet takes it; nothing if not all of it is here. */
+  copy() {
     const { rows: [top, bottom], columns: [left, right] } = this.view.range();
     const keys = this.rows.order.slice(top, bottom + 1);
-    if (keys.some((key) => !this.rows.row(key))) {
-      tell(fill(this.words.many, MOST_ROWS));
-      return false;
-    }
+    if (keys.some((key) => !this.rows.row(key))) return tell(fill(this.words.many, MOST_ROWS));
     const columns = this.rows.columns.slice(left, right + 1);
-    data.setData("text/plain", keys.map((key) => columns.map((column) => copied(column, this.plainText(key, column))).join("\t")).join("\n"));
-    return true;
+    return keys.map((key) => columns.map((column) => copied(column, this.plainText(key, column))).join("\t")).join("\n");
+  }
+
+  /** Without a selected text, a browser does not say that something is to be cut: the text is copied from a field. */
+  cut() {
+    const text = this.copy();
+    if (text === undefined) return;
+    const field = document.body.appendChild(make("textarea", { class: "unseen" }));
+    field.value = text;
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    this.view.focus();
+    if (done) this.clear();
   }
 
   /** What a cell is outside of the grid. */

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/browse/', '/ui-kit/kit.css'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/browse/', '/ui-kit/kit.css'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -30,7 +30,7 @@ export function pages(farm) {
     '/browse/{*path}': {
       library: '/browse/Documents', 'library-filtered': '/browse/Documents?name=an&who=admin', 'library-nothing': '/browse/Documents?name=nothing+like+this',
       'library-empty': '/browse/Empty', drafts: '/browse/Drafts', folder: in_('Offers'), 'folder-hostile': in_('Hostile'), 'folder-deep': in_('Hostile', 'Folder in folder '.repeat(12).trim(), 'and deeper', 'and deeper still'),
-      'list-hostile': `/browse/${path(farm.list.name)}`, 'list-bare': '/browse/Bare%20list', 'list-nothing': `/browse/${path(farm.list.name)}?name=nothing+like+this`, 'list-hostile-grouped': `/browse/${path(farm.list.name)}?sort=modified&group=yes`,
+      'list-hostile': `/browse/${path(farm.list.name)}`, 'list-bare': '/browse/Bare%20list', 'list-nothing': `/browse/${path(farm.list.name)}?name=nothing+like+this`, 'list-grid': `/browse/${path(farm.list.name)}?as=grid`, 'list-grid-bare': '/browse/Bare%20list?as=grid', 'list-hostile-grouped': `/browse/${path(farm.list.name)}?sort=modified&group=yes`,
       row: `/browse/${path(farm.list.name, '1')}`, 'row-long': `/browse/${path(farm.list.name, '2')}`, 'row-unbroken': `/browse/${path(farm.list.name, '3')}`,
       site: '/browse/sites/sales', 'site-long': '/browse/sites/legal', subsite: '/browse/projects',
       document: in_('Plan.txt'), 'document-draft': '/browse/Drafts/Draft.md', 'document-held': in_('Held.txt'), 'document-open': in_('Open.docx'), 'document-lost': in_('Lost.bin'),

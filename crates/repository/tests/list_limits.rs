@@ -5,7 +5,7 @@
 mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Id};
-use repository::{ListRequest, RowChange, Session, Target, ValuesChange};
+use repository::{ListRequest, RowChange, Session, SortKey, Target, ValuesChange};
 use support::rows::{change, code, column, name, new_list, text, titles};
 use support::{at, each_farm};
 
@@ -31,6 +31,9 @@ async fn long_texts_make_pages_short_and_batches_small() {
         let request = ListRequest { limit: 1_000, columns: 9, ..ListRequest::default() };
         let page = admin.list_filtered(&list, request.clone()).await.unwrap().page;
         assert_eq!(page.items.len(), (8 << 20) / 120_030);
+        let some = admin.rows_by_id(&list, rows.clone()).await.unwrap().page;
+        let last = page.items.last().map(|row| SortKey::Row(row.id));
+        assert_eq!((some.items.len(), some.next), (page.items.len(), last));
         let mut seen = titles(&admin, &list, &request, 1_000).await;
         assert!(seen.is_sorted());
         seen.dedup();

@@ -250,6 +250,9 @@ async fn rights_decide_row_by_row() {
             seen.sort();
             assert_eq!(seen, ["open", "readable"], "{sort:?}");
         }
+        let read = berta.rows_by_id(&list, vec![readable, hidden, open, Id::new(12_345)]).await.unwrap();
+        let read = read.page.items.iter().map(|item| item.shown_name()).collect::<Vec<_>>();
+        assert_eq!(read, ["open", "readable"], "in the order in which they were added");
         let edit = |row: Id| RowChange::Edit { row, revision: None, was: vec![], set: vec![(title, text("x"))] };
         let delete = |row: Id| RowChange::Delete { row, revision: None };
         let absent = Id::new(12_345);
@@ -266,6 +269,7 @@ async fn rights_decide_row_by_row() {
         let other = admin.create_list(&at(""), &name("Other"), &name("Task")).await.unwrap();
         let outcomes = change(&admin, &other.id.into(), vec![delete(open)]).await;
         assert_eq!(code(&outcomes[0]), Some(Code::NotFound));
+        assert!(admin.rows_by_id(&other.id.into(), vec![open]).await.unwrap().page.items.is_empty());
         // Who may only read adds nothing.
         let (carla_id, _) = farm.person("carla").await;
         admin.grant(&at(""), carla_id, Role::READ).await.unwrap();

@@ -5,6 +5,7 @@ import "./confirm.js";
 import "./copy.js";
 import "./counts.js";
 import "./dialog.js";
+import "./grid-start.js";
 import "./keys.js";
 import "./menu.js";
 import "./more.js";

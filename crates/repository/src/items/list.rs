@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::{column, record, sorted};
-use model::{ColumnKind, ColumnRole, ColumnValue, Id, MAX_PAGE, NodeKind, Result, Right, fold};
+use database::content::{column, node, record, sorted};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, fold};
 
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
 use crate::items::page::Page;
 use crate::locks::set_locked_by;
 use crate::session::caller::ReadDuration;
+use crate::session::known::Known;
 use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
@@ -123,6 +124,33 @@ impl Session {
             list_slice(reader, located, &wanted.0, &wanted.1, before, &end)
         });
         listed.await
+    }
+
+    /// Returns rows of a list with their values, in the order in which they were added, without those that the caller may
+    /// not see. `next` is the last row of the answer if the others did not fit into it.
+    #[boxed]
+    pub async fn rows_by_id(&self, list: &Target, ids: Vec<Id>) -> Result<Listed> {
+        if ids.len() > MAX_PAGE {
+            return Err(Error::invalid(format!("at most {MAX_PAGE} rows can be read at once: send several requests"))
+                .with_code(Code::TooMany));
+        }
+        let read = move |reader: &mut Reader<'_>, located: &Located| {
+            located.require_kind(NodeKind::List)?;
+            let place = located.item(reader)?;
+            let mut items = Vec::new();
+            for row in node::find_many(reader, &ids)? {
+                if row.parent_id == place.id && located.may_know(&row) {
+                    items.push(located.child(reader, &row, &place.path)?);
+                }
+            }
+            let most = fitting(MAX_PAGE, place.path.len()).min(fitting_values(reader, &items)?);
+            let next = (items.len() > most).then(|| SortKey::Row(items[most - 1].id));
+            items.truncate(most);
+            let (columns, values) = columns_of(reader, located, &items, MAX_PAGE)?;
+            Ok(Listed { place, page: Page { items, next }, columns, values })
+        };
+        let read = move |reader: &mut Reader<'_>, known: &Known| read(reader, known.unchecked());
+        Ok(self.inspect_known(ReadDuration::Short, list, read).await?.1)
     }
 
     /// Returns the media types, at most 50, of the documents in a library or folder that the caller may see.

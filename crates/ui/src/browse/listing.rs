@@ -7,7 +7,7 @@ use askama::Template;
 use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, Timestamp};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
 
-use super::view::{self, Key, View, Wide};
+use super::view::{self, Key, Shape, View, Wide};
 use crate::document::overview;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
@@ -97,6 +97,20 @@ struct Chip {
     href: String,
 }
 
+/// The shapes in which a list can be shown.
+struct Shapes {
+    table: String,
+    grid: String,
+    is_grid: bool,
+}
+
+impl Shapes {
+    fn of(view: &View) -> Self {
+        let query = |shape: Shape| View { shape: Some(shape), ..view.clone() }.query();
+        Self { table: query(Shape::Table), grid: query(Shape::Grid), is_grid: view.is_grid() }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "listing.html")]
 struct Listing<'a> {
@@ -127,6 +141,8 @@ struct Listing<'a> {
     here: String,
     query: String,
     is_list: bool,
+    /// The query with either shape, and whether the page is a grid; for lists only.
+    shapes: Option<Shapes>,
     may_add: bool,
     may_delete: bool,
     /// User who has the folder or one of its parents open for editing, and whether the caller may end that
@@ -135,6 +151,12 @@ struct Listing<'a> {
     may_unlock: bool,
     /// True if the column values of several rows can be edited at once.
     may_tag: bool,
+}
+
+impl Listing<'_> {
+    fn is_grid(&self) -> bool {
+        self.shapes.as_ref().is_some_and(|shapes| shapes.is_grid)
+    }
 }
 
 /// Shows the page of an item that has already been found.
@@ -146,9 +168,13 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     let chosen = view::find(&saved, &view.saved)?;
     if let (true, Some(chosen)) = (view.is_default(), chosen) {
         let word = if view.saved.is_empty() { String::new() } else { chosen.id.to_string() };
-        view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
+        let stored = View::parse(&chosen.query);
+        view = View { shape: view.shape.or(stored.shape), after: view.after, saved: word, ..stored };
     }
-    let changed = chosen.is_some_and(|chosen| !view.shows_the_same(&View::parse(&chosen.query)));
+    let changed = chosen.is_some_and(|chosen| {
+        let stored = View::parse(&chosen.query);
+        !view.shows_the_same(&View { shape: view.shape, ..stored })
+    });
     let deletable = match chosen {
         Some(chosen) if !chosen.shared || session.manages_library(&target).await? => Some(chosen.id),
         _ => None,
@@ -179,15 +205,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     };
     let title = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     let is_list = item.kind == NodeKind::List;
-    let mut shown = view.shown(&found.columns);
-    if is_list {
-        // Titles stand in place of names, and a row has neither size nor type.
-        shown.retain(|wide| match wide.key {
-            Key::Own(id) => title.is_none_or(|title| title.id != id),
-            Key::Type | Key::Size | Key::Version => false,
-            Key::Modified | Key::By | Key::Created => true,
-        });
-    }
+    let shown = if is_list { view.shown_in_list(&found.columns) } else { view.shown(&found.columns) };
     let here = address::browse(&item.path);
     let rows = rows(visit, &view, &here, &found, &shown, &people);
     let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
@@ -199,12 +217,13 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         rows,
         name_head: name_head(&visit.page, &here, &view, title),
         is_list,
+        shapes: is_list.then(|| Shapes::of(&view)),
         heads,
         sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
         next: next.map(|place| format!("{here}?{}&after={place}", view.query())),
         first,
-        tabs: tabs(&visit.page, &here, &saved, chosen, changed),
+        tabs: tabs(&visit.page, &here, &saved, chosen, changed, view.shape.filter(|_| is_list)),
         deletable,
         chips: chips(&visit.page, &here, &view, &found.columns),
         faults,
@@ -381,18 +400,26 @@ pub fn label(page: &Page, key: Key) -> &'static str {
     }
 }
 
-fn tabs(page: &Page, here: &str, saved: &[SavedView], chosen: Option<Id>, changed: bool) -> Vec<Tab> {
+fn tabs(
+    page: &Page,
+    here: &str,
+    saved: &[SavedView],
+    chosen: Option<Id>,
+    changed: bool,
+    shape: Option<Shape>,
+) -> Vec<Tab> {
     if saved.is_empty() {
         return Vec::new();
     }
+    let shape = shape.map(|shape| format!("&as={}", shape.word())).unwrap_or_default();
     let all = Tab {
-        href: format!("{here}?view=none"),
+        href: format!("{here}?view=none{shape}"),
         label: page.s("view.all").to_owned(),
         current: chosen.is_none(),
         changed: false,
     };
     let tab = |view: &SavedView| Tab {
-        href: format!("{here}?view={}", view.id),
+        href: format!("{here}?view={}{shape}", view.id),
         label: view.name.clone(),
         current: chosen == Some(view.id),
         changed: changed && chosen == Some(view.id),

@@ -21,6 +21,8 @@ use http_core::server::state::AppState;
 
 use search::{saved, saved_forms};
 
+pub use listing::label;
+
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {
     Router::new()

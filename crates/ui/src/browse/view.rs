@@ -1,6 +1,6 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
-use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Result, Timestamp};
 use repository::{Column, Filter, Session, Sort, ValueTest};
 
 use crate::frame::page::Page;
@@ -85,9 +85,38 @@ pub struct Wide {
     pub width: Option<u16>,
 }
 
+/// How a page shows the rows of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As a table, in which single values can be edited.
+    Table,
+    /// As a grid, which is edited like a spreadsheet.
+    Grid,
+}
+
+impl Shape {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "table" => Some(Self::Table),
+            "grid" => Some(Self::Grid),
+            _ => None,
+        }
+    }
+
+    /// Returns the shape's name in URLs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Grid => "grid",
+        }
+    }
+}
+
 /// Order, groups, columns and filter of a listing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
+    /// Chosen shape; a table if none was chosen.
+    pub shape: Option<Shape>,
     /// Sort order.
     pub sort: Sort,
     /// True for the reverse order.
@@ -126,6 +155,7 @@ impl View {
     pub fn set(&mut self, key: &str, value: &str) {
         let text = || value.chars().take(300).collect::<String>();
         match key {
+            "as" => self.shape = Shape::parse(value),
             "sort" => {
                 self.sort =
                     if value == "name" { None } else { Key::parse(value) }.and_then(Key::sort).unwrap_or_default();
@@ -150,15 +180,25 @@ impl View {
         }
     }
 
-    /// Returns whether the query contains at most a saved view and a cursor, so that everything else comes from the
-    /// saved view.
+    /// Returns whether the query contains at most a saved view, a shape and a cursor, so that everything else comes from
+    /// the saved view.
     pub fn is_default(&self) -> bool {
-        self.shows_the_same(&Self::default())
+        Self { shape: None, ..self.clone() }.shows_the_same(&Self::default())
+    }
+
+    /// Returns whether rows are shown as a grid.
+    pub fn is_grid(&self) -> bool {
+        self.shape == Some(Shape::Grid)
     }
 
     /// Returns whether both views are equal apart from the cursor and the saved view's identifier.
     pub fn shows_the_same(&self, other: &Self) -> bool {
-        let bare = |view: &Self| Self { saved: String::new(), after: String::new(), ..view.clone() };
+        let bare = |view: &Self| Self {
+            shape: Some(Shape::Grid).filter(|_| view.is_grid()),
+            saved: String::new(),
+            after: String::new(),
+            ..view.clone()
+        };
         bare(self) == bare(other)
     }
 
@@ -188,6 +228,7 @@ impl View {
                 query.push_str(&format!("&{key}={}", encode_query(value)));
             }
         };
+        add("as", self.shape.map(Shape::word).unwrap_or_default());
         add("order", if self.descending { "descending" } else { "" });
         add("group", if self.grouped { "yes" } else { "" });
         add("name", &self.name);
@@ -226,6 +267,18 @@ impl View {
         }
         let first = own.iter().take(FIRST_COLUMNS).map(|column| Key::Own(column.id));
         first.chain([Key::Modified, Key::By, Key::Size]).map(|key| Wide { key, width: None }).collect()
+    }
+
+    /// Returns the columns to show in a list. Titles stand in place of names, and a row has neither size nor type.
+    pub fn shown_in_list(&self, own: &[Column]) -> Vec<Wide> {
+        let is_title = |id: Id| own.iter().any(|column| column.id == id && column.role == Some(ColumnRole::Title));
+        let mut shown = self.shown(own);
+        shown.retain(|wide| match wide.key {
+            Key::Own(id) => !is_title(id),
+            Key::Type | Key::Size | Key::Version => false,
+            Key::Modified | Key::By | Key::Created => true,
+        });
+        shown
     }
 
     /// Parses the filter. Also returns messages about the parts that could not be parsed; those parts are not applied.
@@ -348,6 +401,15 @@ mod tests {
         assert_eq!(View::parse(&view.query()), view);
         assert!(view.filters());
         assert!(!view.is_default());
+    }
+
+    #[test]
+    fn a_shape_alone_leaves_the_rest_to_the_saved_view() {
+        let grid = View::parse("as=grid&view=7");
+        assert!(grid.is_grid() && grid.is_default() && !grid.shows_the_same(&View::default()));
+        assert!(View::parse("as=table").shows_the_same(&View::default()));
+        assert!(!View::parse("as=board").is_grid());
+        assert_eq!(View::parse(&grid.query()), grid);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use model::{ColumnKind, Id, Name, Result};
 use repository::{Column, Item, NewView, Target};
 
 use super::listing::label;
-use super::view::{Key, View};
+use super::view::{Key, Shape, View};
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
@@ -42,6 +42,7 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
     let picks = Input::Columns(picks(page, &view, &columns));
     fields.push(Field::of("", page.s("view.columns"), picks).hint(page.s("view.columns-hint")));
     fields.push(Field::hidden("view", &view.saved));
+    fields.push(Field::hidden("as", view.shape.map(Shape::word).unwrap_or_default()));
     let form = Form {
         page,
         title: page.s("view.change").into(),

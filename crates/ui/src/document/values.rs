@@ -194,7 +194,8 @@ async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> PageResult {
     Ok(html(&cells::cell(&visit.page, me, &subject.item, column, value, &names)))
 }
 
-fn problem(page: &Page, cause: &Error) -> Response {
+/// Returns a refusal as a problem document in the user's language, for scripts.
+pub fn problem(page: &Page, cause: &Error) -> Response {
     let status = error::status(cause);
     error::log(cause, status);
     let body = json!({"detail": refuse::message_for(page, cause)}).to_string();

@@ -1,5 +1,6 @@
-//! Lists: creating them, the form for a new row, the page of a row, and rows to and from spreadsheets.
+//! Lists: creating them, the form for a new row, the page of a row, grids, and rows to and from spreadsheets.
 
+mod grid;
 mod new_list;
 mod new_row;
 pub mod row;
@@ -13,6 +14,7 @@ use http_core::server::state::AppState;
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {
     Router::new()
+        .merge(grid::routes())
         .route("/items/{id}/new-list", get(new_list::ask).post(new_list::make))
         .route("/items/{id}/new-row", get(new_row::ask).post(new_row::make))
         .route("/items/{id}/paste", get(spreadsheet::ask).post(spreadsheet::paste))

@@ -13,7 +13,7 @@ pub async fn suggestions(session: &Session) -> Result<Vec<String>> {
 }
 
 /// Returns the text to type for a user or group: a login, or a group's name.
-fn typed(name: &PrincipalName) -> String {
+pub fn typed(name: &PrincipalName) -> String {
     name.login.clone().unwrap_or_else(|| name.name.clone())
 }
 

@@ -3,6 +3,7 @@
 mod columns;
 mod entrance;
 mod farm_audit;
+mod grid;
 mod home;
 mod pages;
 mod preview;

@@ -1,0 +1,320 @@
+//! Rows of a grid as JSON.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use model::{ColumnKind, ColumnRole, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp};
+use repository::{Column, Item, ListRequest, Listed, PrincipalName, Sort, SortKey, Target};
+use serde::Serialize;
+
+use crate::browse::label;
+use crate::browse::view::{Key, View, Wide};
+use crate::frame::format;
+use crate::frame::page::Page;
+use crate::frame::value_format;
+use crate::frame::visit::Visit;
+use crate::wording::{cells, names, people};
+use http_core::protocol::time;
+use http_core::transfer::listing_cursor;
+
+/// Rows of a block, unless the script asks for another number.
+const BLOCK: usize = 200;
+/// Limit on the changed rows of one answer.
+const MAX_CHANGED: usize = 200;
+/// Limit on the columns whose values are read.
+const MAX_COLUMNS: usize = 200;
+
+/// A column of a grid.
+#[derive(Serialize)]
+pub struct ColumnJson {
+    /// The column's word in addresses.
+    id: String,
+    name: String,
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`; `time` and `name` for built-in ones.
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<String>,
+    required: bool,
+    width: Option<u16>,
+}
+
+/// A value: the text that is shown, and the one that is edited where it differs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum CellJson {
+    One(String),
+    Two(String, String),
+}
+
+impl CellJson {
+    fn of(shown: String, edited: String) -> Self {
+        if shown == edited { Self::One(shown) } else { Self::Two(shown, edited) }
+    }
+}
+
+/// A row of a grid.
+#[derive(Serialize)]
+pub struct RowJson {
+    id: String,
+    number: String,
+    etag: String,
+    /// User who changed it last.
+    by: String,
+    edit: bool,
+    delete: bool,
+    /// Values in the order of the columns; null where the row has no such value.
+    cells: Vec<Option<CellJson>>,
+}
+
+/// The next rows of a grid.
+#[derive(Serialize)]
+pub struct Block {
+    columns: Vec<ColumnJson>,
+    rows: Vec<RowJson>,
+    next: Option<String>,
+    may_add: bool,
+    /// Names of people and groups, as one types them.
+    people: Vec<String>,
+    /// The point in time since when changes are to be asked for.
+    since: String,
+}
+
+impl RowJson {
+    /// Identifier.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Rows that were asked for or changed.
+#[derive(Serialize)]
+pub struct Fresh {
+    rows: Vec<RowJson>,
+    /// Rows that the caller does not see, or not any more.
+    gone: Vec<String>,
+    /// Rows that did not fit into the answer.
+    left: Vec<String>,
+    /// Rows that were changed since the given point in time.
+    changed: Vec<RowJson>,
+    since: String,
+    token: String,
+}
+
+impl Fresh {
+    /// Returns the rows that were asked for.
+    pub fn into_rows(self) -> impl Iterator<Item = RowJson> {
+        self.rows.into_iter()
+    }
+
+    /// Returns the rows that did not fit into the answer.
+    pub fn left(&self) -> impl Iterator<Item = Id> {
+        self.left.iter().filter_map(|id| id.parse().ok())
+    }
+}
+
+/// The columns of a grid: the title first, then those of the view.
+pub struct Shown {
+    keys: Vec<Wide>,
+}
+
+impl Shown {
+    /// Returns the columns of a view.
+    pub fn of(view: &View, own: &[Column]) -> Self {
+        let title = own.iter().find(|column| column.role == Some(ColumnRole::Title)).map(|column| column.id);
+        let first = title.map(|id| Wide { key: Key::Own(id), width: None });
+        Self { keys: first.into_iter().chain(view.shown_in_list(own)).collect() }
+    }
+
+    fn columns(&self, page: &Page, own: &[Column]) -> Vec<ColumnJson> {
+        self.keys.iter().map(|wide| column(page, own, wide)).collect()
+    }
+}
+
+fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
+    let found = match wide.key {
+        Key::Own(id) => own.iter().find(|column| column.id == id),
+        _ => None,
+    };
+    ColumnJson {
+        id: wide.key.word(),
+        name: found.map_or_else(|| label(page, wide.key).to_owned(), |column| column.name.clone()),
+        kind: match (found, wide.key) {
+            (Some(column), _) => column.kind.as_str(),
+            (None, Key::Modified | Key::Created) => "time",
+            (None, _) => "name",
+        },
+        choices: match found.map(|column| &column.kind) {
+            Some(ColumnKind::Choice(choices)) => choices.clone(),
+            _ => Vec::new(),
+        },
+        required: found.is_some_and(|column| column.required),
+        width: wide.width,
+    }
+}
+
+/// Returns the text of a value in its form field.
+pub fn edited(page: &Page, names: &HashMap<Id, PrincipalName>, value: Option<&ColumnValue>) -> String {
+    match value {
+        Some(ColumnValue::Text(text)) => text.clone(),
+        Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
+        Some(ColumnValue::Date(time)) => format::date(*time),
+        Some(ColumnValue::Person(id)) => names.get(id).map(people::typed).unwrap_or_default(),
+        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Returns the names of all people in the rows.
+pub async fn names_in(visit: &Visit, listed: &Listed) -> Result<HashMap<Id, PrincipalName>> {
+    let mut people = names::names(&visit.session, &listed.page.items).await?;
+    people.extend(visit.session.principal_names(&cells::people(listed.values.values())).await?);
+    Ok(people)
+}
+
+/// Returns rows as JSON.
+pub fn rows(visit: &Visit, shown: &Shown, listed: &Listed, people: &HashMap<Id, PrincipalName>) -> Vec<RowJson> {
+    let row = |item: &Item| RowJson {
+        id: item.id.to_string(),
+        number: item.name.clone(),
+        etag: item.etag(),
+        by: if item.rights.has(Right::View) { names::name_of(people, item.modified_by) } else { String::new() },
+        edit: item.rights.has(Right::Edit),
+        delete: item.rights.has(Right::Delete),
+        cells: shown.keys.iter().map(|wide| cell(visit, listed, item, wide.key, people)).collect(),
+    };
+    listed.page.items.iter().map(row).collect()
+}
+
+fn cell(
+    visit: &Visit,
+    listed: &Listed,
+    item: &Item,
+    key: Key,
+    people: &HashMap<Id, PrincipalName>,
+) -> Option<CellJson> {
+    let views = item.rights.has(Right::View);
+    let time = |at: Timestamp| CellJson::One(time::format(at));
+    match key {
+        Key::Modified => views.then(|| time(item.modified_at)),
+        Key::Created => views.then(|| time(item.created_at)),
+        Key::By => views.then(|| CellJson::One(names::name_of(people, item.modified_by))),
+        Key::Own(id) => {
+            let column = listed.columns.iter().find(|column| column.id == id)?;
+            if !cells::applies(item, column) {
+                return None;
+            }
+            let value = listed.values.get(&(item.id, id));
+            let text = value.map(|value| cells::text(&visit.page, value, people)).unwrap_or_default();
+            Some(CellJson::of(text, edited(&visit.page, people, value)))
+        }
+        Key::Type | Key::Size | Key::Version => None,
+    }
+}
+
+/// Returns a parameter of a query beside those of the view.
+fn parameter(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// Returns the next rows of a view.
+pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
+    let (session, target, view) = (&visit.session, Target::Id(id.parse()?), View::parse(query));
+    let limit = parameter(query, "rows").and_then(|text| text.parse().ok()).unwrap_or(BLOCK).clamp(1, MAX_PAGE);
+    let asks_own = !view.values.is_empty();
+    let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
+    let (filter, _) = view.filter(&visit.page, session, &columns).await?;
+    let kept = filter.clone();
+    let listing =
+        listing_cursor::Listing { item: id.parse()?, sort: view.sort, descending: view.descending, filter: &kept };
+    let is_first = view.after.is_empty();
+    let after = if is_first { None } else { Some(listing_cursor::open(session, &listing, &view.after).await?) };
+    let now = Timestamp::now();
+    let (sort, descending) = (view.sort, view.descending);
+    let request = ListRequest { sort, descending, after, limit, columns: MAX_COLUMNS, filter };
+    let listed = session.list_filtered(&target, request).await?;
+    let people = names_in(visit, &listed).await?;
+    let next = match &listed.page.next {
+        Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
+        None => None,
+    };
+    let shown = Shown::of(&view, &listed.columns);
+    let asks_people = is_first && listed.columns.iter().any(|column| column.kind == ColumnKind::Person);
+    Ok(Block {
+        columns: if is_first { shown.columns(&visit.page, &listed.columns) } else { Vec::new() },
+        rows: rows(visit, &shown, &listed, &people),
+        next,
+        may_add: listed.place.rights.has(Right::Add),
+        people: if asks_people { typed_names(visit).await? } else { Vec::new() },
+        since: now.micros().to_string(),
+    })
+}
+
+async fn typed_names(visit: &Visit) -> Result<Vec<String>> {
+    people::suggestions(&visit.session).await
+}
+
+/// Returns rows by their identifiers, with what is missing.
+pub async fn by_id(visit: &Visit, target: &Target, view: &View, ids: &[Id]) -> Result<Fresh> {
+    let (mut found, mut gone, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    if !ids.is_empty() {
+        let listed = visit.session.rows_by_id(target, ids.to_vec()).await?;
+        let people = names_in(visit, &listed).await?;
+        found = rows(visit, &Shown::of(view, &listed.columns), &listed, &people);
+        let read = |id: &Id| matches!(&listed.page.next, Some(SortKey::Row(last)) if id > last);
+        let known: HashSet<Id> = listed.page.items.iter().map(|item| item.id).collect();
+        for id in ids.iter().filter(|id| !known.contains(id)) {
+            if read(id) { left.push(id.to_string()) } else { gone.push(id.to_string()) }
+        }
+    }
+    let (since, token) = (Timestamp::now().micros().to_string(), visit.page.form_token.clone());
+    Ok(Fresh { rows: found, gone, left, changed: Vec::new(), since, token })
+}
+
+/// Returns the rows that the query names, and those that were changed since its point in time.
+pub async fn refresh(visit: &Visit, id: &str, query: &str) -> Result<Fresh> {
+    let (target, view, now) = (Target::Id(id.parse()?), View::parse(query), Timestamp::now());
+    let words = parameter(query, "ids").unwrap_or_default();
+    let words = words.split(',').filter(|word| !word.is_empty());
+    let ids: Vec<Id> = words.map(str::parse).collect::<Result<_>>()?;
+    let mut fresh = by_id(visit, &target, &view, &ids).await?;
+    if let Some(since) = parameter(query, "since").and_then(|text| text.parse().ok()).map(Timestamp::from_micros) {
+        fresh.changed = changed(visit, &target, &view, since).await?;
+    }
+    fresh.since = now.micros().to_string();
+    Ok(fresh)
+}
+
+/// Returns the rows that were changed since a point in time. The order by time of change has an index, and mostly one row
+/// of it is read.
+async fn changed(visit: &Visit, target: &Target, view: &View, since: Timestamp) -> Result<Vec<RowJson>> {
+    let newest = ListRequest { sort: Sort::Modified, descending: true, limit: 1, ..ListRequest::default() };
+    let found = visit.session.list_filtered(target, newest.clone()).await?;
+    if found.page.items.iter().all(|item| item.modified_at < since) {
+        return Ok(Vec::new());
+    }
+    let request = ListRequest { limit: MAX_CHANGED, columns: MAX_COLUMNS, ..newest };
+    let mut listed = visit.session.list_filtered(target, request).await?;
+    listed.page.items.retain(|item| item.modified_at >= since);
+    let items: HashSet<Id> = listed.page.items.iter().map(|item| item.id).collect();
+    listed.values.retain(|(item, _), _| items.contains(item));
+    let people = names_in(visit, &listed).await?;
+    Ok(rows(visit, &Shown::of(view, &listed.columns), &listed, &people))
+}
+
+/// Rows by identifier, with the texts of their values for editing.
+#[derive(Default)]
+pub struct Present {
+    /// Entity tags by row.
+    pub etags: HashMap<Id, String>,
+    /// Values by row and column.
+    pub values: BTreeMap<(Id, Id), (String, ColumnValue)>,
+}
+
+/// Reads the present values of rows.
+pub async fn present(visit: &Visit, target: &Target, ids: Vec<Id>) -> Result<Present> {
+    let listed = visit.session.rows_by_id(target, ids).await?;
+    let people = names_in(visit, &listed).await?;
+    let etags = listed.page.items.iter().map(|item| (item.id, item.etag())).collect();
+    let values = listed.values.into_iter();
+    let values = values.map(|(key, value)| (key, (edited(&visit.page, &people, Some(&value)), value))).collect();
+    Ok(Present { etags, values })
+}

@@ -49,8 +49,13 @@ export class GridView {
     table.classList.add("alive");
     this.body.replaceChildren();
     frame.addEventListener("scroll", () => this.soon());
-    this.resized = new ResizeObserver(() => this.soon());
+    // Sizes are measured only when they may have changed: to measure while rows come and go would cost a layout each time.
+    this.resized = new ResizeObserver(() => {
+      this.measured = false;
+      this.soon();
+    });
     this.resized.observe(frame);
+    this.top = table.tHead.offsetHeight;
     this.draw();
   }
 
@@ -98,10 +103,14 @@ export class GridView {
       if (line.dataset.bare && rows.row(key)) this.fill(line);
     });
     this.first = first;
-    const measured = body.firstElementChild?.getBoundingClientRect().height;
-    if (measured && Math.abs(measured - this.height) > 0.1) {
-      this.height = measured;
-      this.soon();
+    if (!this.measured && body.firstElementChild) {
+      this.measured = true;
+      this.top = this.table.tHead.offsetHeight;
+      const { height } = body.firstElementChild.getBoundingClientRect();
+      if (Math.abs(height - this.height) > 0.1) {
+        this.height = height;
+        this.soon();
+      }
     }
     this.table.style.marginTop = `${first * this.height}px`;
     this.size();
@@ -112,7 +121,7 @@ export class GridView {
 
   /** Makes room for all rows. */
   size() {
-    this.sheet.style.height = `${this.table.tHead.offsetHeight + this.rows.order.length * this.height}px`;
+    this.sheet.style.height = `${this.top + this.rows.order.length * this.height}px`;
   }
 
   /** A row with its cells. */
@@ -210,9 +219,10 @@ export class GridView {
       const r = this.first + at;
       [...line.cells].forEach((cell, c) => {
         const inside = r >= top && r <= bottom && c >= left && c <= right;
+        const index = r === this.active.r && c === this.active.c ? 0 : -1;
         cell.classList.toggle("picked", inside && !alone);
-        cell.setAttribute("aria-selected", String(inside));
-        cell.tabIndex = r === this.active.r && c === this.active.c ? 0 : -1;
+        if (cell.ariaSelected !== String(inside)) cell.setAttribute("aria-selected", String(inside));
+        if (cell.tabIndex !== index) cell.tabIndex = index;
       });
     });
     this.frame.tabIndex = this.cell(this.active) ? -1 : 0;
@@ -237,7 +247,7 @@ export class GridView {
   /** Scrolls so that the cell is in sight, not below the titles and the columns that stay. */
   reveal() {
     const { frame, active, height } = this;
-    const top = this.table.tHead.offsetHeight;
+    const { top } = this;
     const place = active.r * height;
     if (place < frame.scrollTop) frame.scrollTop = place;
     else if (place + height + top > frame.scrollTop + frame.clientHeight) frame.scrollTop = place + height + top - frame.clientHeight;
@@ -251,7 +261,7 @@ export class GridView {
   }
 
   page() {
-    return Math.max(1, Math.floor((this.frame.clientHeight - this.table.tHead.offsetHeight) / this.height) - 1);
+    return Math.max(1, Math.floor((this.frame.clientHeight - this.top) / this.height) - 1);
   }
 
   /** Shows beside the active cell what is the matter with it, and what can be done. */
@@ -280,7 +290,7 @@ export class GridView {
     const most = this.frame.scrollLeft + this.frame.clientWidth - note.offsetWidth - 8;
     const start = Math.max(this.frame.scrollLeft + 8, Math.min(cell.offsetLeft, most));
     note.style.insetInlineStart = `${start}px`;
-    note.style.top = `${this.table.tHead.offsetHeight + (active.r + 1) * this.height}px`;
+    note.style.top = `${this.top + (active.r + 1) * this.height}px`;
     if (fresh) note.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }

@@ -328,7 +328,7 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
 
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 8] = [
+    const STEPS: [Sql; 7] = [
         Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP INDEX revision_number"),
         Sql::new("ALTER TABLE revision DROP COLUMN number"),
@@ -341,11 +341,11 @@ fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
              (2, 1, 1, 2, 1, 'list', 'L', 'l', 1, 1, 1, 1, 0, '', 0, 0, NULL, NULL), \
              (10, 1, 2, 2, 1, 'row', '1', '1', 1, 1, 1, 1, 0, '', 0, 0, 77, 'T')",
         ),
-        Sql::new(
-            "INSERT INTO revision (id, node_id, fields, at, by_id) VALUES (70, 10, '{}', 1, 1), (71, 10, '{}', 2, 1)",
-        ),
     ];
-    STEPS.into_iter().try_for_each(|step| tx.execute(step, &[]).map(drop))
+    const REVISIONS: Sql =
+        Sql::new("INSERT INTO revision (id, node_id, fields, at, by_id) VALUES (70, 10, $1, 1, 1), (71, 10, $1, 2, 1)");
+    STEPS.into_iter().try_for_each(|step| tx.execute(step, &[]).map(drop))?;
+    tx.execute(REVISIONS, &database::params!["{}"]).map(drop)
 }
 
 #[tokio::test]

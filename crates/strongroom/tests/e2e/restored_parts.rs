@@ -142,7 +142,7 @@ async fn a_list_comes_back(engine: Engine) {
     rig.farm.json(&["backup", &rig.backups()]);
     rig.call(Method::DELETE, &format!("/api/v1/groups/{}", group["id"].as_str().unwrap()), Value::Null).await;
     let columns = rig.call(Method::GET, &format!("{path}/columns"), Value::Null).await;
-    let need = columns["columns"].as_array().unwrap().iter().find(|column| column["name"] == "Need").unwrap().clone();
+    let need = columns["items"].as_array().unwrap().iter().find(|column| column["name"] == "Need").unwrap().clone();
     let column = format!("{path}/columns/{}", need["id"].as_str().unwrap());
     rig.call(Method::PUT, &column, json!({ "name": "Need", "kind": "text", "required": true })).await;
     rig.delete_rows("Customers", &[(odd["id"].as_str().unwrap().to_owned(), Value::Null)]).await;

@@ -97,6 +97,10 @@ fn plain(status: u16, reply: &Reply, id: &str) -> String {
         |word: &&str| word.len() > 60 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
     let tokens: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').collect();
     let plain = tokens.into_iter().filter(is_token).fold(text.clone(), |text, token| text.replace(token, "TOKEN"));
+    // The point in time since when a grid asks for changes, in microseconds.
+    let is_time = |word: &&str| word.len() == 16 && word.bytes().all(|b| b.is_ascii_digit());
+    let times: Vec<&str> = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_time).collect();
+    let plain = times.into_iter().fold(plain.clone(), |text, time| text.replace(time, "TIME"));
     lines.push(plain);
     lines.join("\n").replace(id, "ID")
 }

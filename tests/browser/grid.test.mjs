@@ -311,13 +311,13 @@ test('what others changed meanwhile is asked about cell by cell', async () => {
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Keep mine');
   await page.keyboard.press('Enter');
   await has(page, 1, NOTE, 'my note');
-  await saved(page);
   await page.getByRole('button', { name: '1 cell needs attention' }).click();
   await page.keyboard.press('F2');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await has(page, 1, EFFORT, '11');
   await page.getByRole('button', { name: 'needs attention' }).waitFor({ state: 'hidden' });
+  await saved(page);
   assert.deepEqual((await stored(list))[0], { Task: 'both', Effort: 11, Note: 'my note' });
   await page.finish();
 });
@@ -402,6 +402,21 @@ test('changes wait for a server that is away, and are made once', async () => {
   await server.resume();
   await saved(page);
   assert.equal((await stored(list))[0].Task, 'while away');
+  await page.finish();
+});
+
+test('changes wait for a session that has ended', async () => {
+  const list = await makeList([{ Task: 'one' }]);
+  const page = await openGrid(list);
+  page.expectFault(/Failed to load resource/);
+  await page.context().clearCookies();
+  await cell(page, 1, TASK).click();
+  await page.keyboard.type('signed out');
+  await page.keyboard.press('Enter');
+  await state(page, 'Your session has ended. Sign in in another tab; the changes are kept here.');
+  await signIn(await page.context().newPage());
+  await saved(page);
+  assert.equal((await stored(list))[0].Task, 'signed out');
   await page.finish();
 });
 

@@ -6,8 +6,8 @@ const MOST_CHARS = 2_000_000;
 export const MOST_ROWS = 1000;
 
 export class Saver {
-  constructor(rows, token, events) {
-    Object.assign(this, { rows, token, events, queue: [], busy: false, state: "", past: [], future: [] });
+  constructor(rows, { token, user }, events) {
+    Object.assign(this, { rows, token, user, events, queue: [], busy: false, state: "", past: [], future: [] });
     addEventListener("online", () => this.again());
   }
 
@@ -60,7 +60,7 @@ export class Saver {
   async work() {
     try {
       while (this.queue.length) {
-        this.say("saving");
+        if (!["offline", "away"].includes(this.state)) this.say("saving");
         if (!(await this.send(this.queue[0]))) {
           this.timer = setTimeout(() => this.again(), RETRY);
           return;
@@ -152,13 +152,13 @@ export class Saver {
       this.say("offline");
       return undefined;
     }
-    if (!answer.redirected && answer.headers.get("content-type")?.includes("json")) {
+    if (answer.status !== 401 && !answer.redirected && answer.headers.get("content-type")?.includes("json")) {
       return { ok: answer.ok, status: answer.status, body: await answer.json().catch(() => undefined) };
     }
-    // The session is another one, or none: with a new token at once again, otherwise later.
+    // The session is another one, or none: with a new token of the same person at once again, otherwise later.
     this.say("away");
     const fresh = await this.rows.ask("/rows", {}).catch(() => undefined);
-    if (fresh?.token && !this.renewed) {
+    if (fresh?.user === this.user && !this.renewed) {
       [this.token, this.renewed] = [fresh.token, true];
       return this.post(path, fields, key).finally(() => { this.renewed = false; });
     }

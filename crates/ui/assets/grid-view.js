@@ -159,7 +159,6 @@ export class GridView {
     const may = rows.editable(key, column);
     cell.className = [column.kind === "number" && "end number", !may && "fixed", mark && (mark.detail ? "bad" : "waits")].filter(Boolean).join(" ");
     cell.setAttribute("aria-readonly", String(!may));
-    cell.dir = "auto";
     cell.replaceChildren(this.content(key, column, mark, may));
     if (!mark?.detail) return undefined;
     const id = `grid-${key}-${column.id}`;

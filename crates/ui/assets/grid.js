@@ -15,7 +15,7 @@ class Grid {
     this.section = section;
     const words = (this.words = section.dataset);
     this.rows = new Rows(words.src, words.query);
-    this.saver = new Saver(this.rows, words.token, {
+    this.saver = new Saver(this.rows, words, {
       changed: (keys) => this.view.refresh(keys),
       state: () => this.say(),
       idle: () => this.say(),
@@ -112,6 +112,7 @@ class Grid {
   async poll() {
     if (!this.section.isConnected) return this.stop();
     if (document.hidden || this.saver.pending || this.polling) return undefined;
+    const { words } = this;
     this.polling = true;
     try {
       const [first, last] = this.shown ?? [0, 0];
@@ -120,7 +121,7 @@ class Grid {
       const fresh = await this.rows.ask("/rows", { ids: keys.map((key) => this.rows.idOf(key)).join(","), since });
       if (this.saver.pending) return undefined;
       this.rows.since = fresh.since;
-      this.saver.token = fresh.token;
+      if (fresh.user === words.user) this.saver.token = fresh.token;
       const changed = [];
       let newer = false;
       for (const row of [...fresh.changed.reverse(), ...fresh.rows]) {
@@ -157,10 +158,10 @@ class Grid {
   say() {
     const { words, saver, rows } = this;
     const state = this.section.querySelector("[data-state]");
-    const text = { saving: words.saving, saved: words.saved, offline: words.offline, away: words.away }[saver.state] ?? "";
+    const count = rows.problems().length;
+    const text = { saving: words.saving, saved: count ? "" : words.saved, offline: words.offline, away: words.away }[saver.state] ?? "";
     if (state.textContent !== text) state.textContent = text;
     state.dataset.state = saver.state;
-    const count = rows.problems().length;
     const button = this.section.querySelector("[data-do=problem]");
     button.hidden = !count;
     button.textContent = count === 1 ? words.problem : fill(words.problems, count);

@@ -141,6 +141,7 @@ struct Listing<'a> {
     here: String,
     query: String,
     is_list: bool,
+    user: Id,
     /// The query with either shape, and whether the page is a grid; for lists only.
     shapes: Option<Shapes>,
     may_add: bool,
@@ -217,6 +218,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         rows,
         name_head: name_head(&visit.page, &here, &view, title),
         is_list,
+        user: session.principal().id,
         shapes: is_list.then(|| Shapes::of(&view)),
         heads,
         sized,

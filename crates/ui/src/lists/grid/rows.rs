@@ -97,6 +97,8 @@ pub struct Fresh {
     changed: Vec<RowJson>,
     since: String,
     token: String,
+    /// The caller, by whom alone the script goes on after a new sign-in.
+    user: String,
 }
 
 impl Fresh {
@@ -266,7 +268,8 @@ pub async fn by_id(visit: &Visit, target: &Target, view: &View, ids: &[Id]) -> R
         }
     }
     let (since, token) = (Timestamp::now().micros().to_string(), visit.page.form_token.clone());
-    Ok(Fresh { rows: found, gone, left, changed: Vec::new(), since, token })
+    let user = visit.session.principal().id.to_string();
+    Ok(Fresh { rows: found, gone, left, changed: Vec::new(), since, token, user })
 }
 
 /// Returns the rows that the query names, and those that were changed since its point in time.

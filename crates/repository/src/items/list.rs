@@ -125,8 +125,8 @@ impl Session {
         listed.await
     }
 
-    /// Returns rows of a list with their values, in the order in which they were added, without those that the caller may
-    /// not see. `next` is the last row of the answer if the others did not fit into it.
+    /// Returns rows of a list with their values, in the order in which they were added, without those that the caller
+    /// may not see. `next` is the last row of the answer if the others did not fit into it.
     #[boxed]
     pub async fn rows_by_id(&self, list: &Target, ids: Vec<Id>) -> Result<Listed> {
         if ids.len() > MAX_PAGE {

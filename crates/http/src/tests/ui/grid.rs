@@ -91,7 +91,10 @@ async fn a_change_sent_twice_is_made_once_and_an_outdated_one_only_where_nothing
     let block = parsed(&browser.get(&list.url("?sort=name")).await.expect(200));
     assert_eq!(block["rows"].as_array().unwrap().len(), 1);
     let row = first["outcomes"][0]["row"].clone();
-    let edit = |was: Value, set: Value| json!({"atomic": true, "changes": [{"id": row["id"], "etag": row["etag"], "was": was, "set": set}]});
+    let edit = |was: Value, set: Value| {
+        let change = json!({"id": row["id"], "etag": row["etag"], "was": was, "set": set});
+        json!({"atomic": true, "changes": [change]})
+    };
     let one = list.change(&browser, edit(json!({&title: "one"}), json!({&title: "two"})), &[]).await;
     assert_eq!(parsed(&one)["outcomes"][0]["status"], 200);
     // The tag is outdated now: the other cell can still be set, the same one cannot.

@@ -1,6 +1,7 @@
 // A list as a grid: cells are selected, edited, copied and pasted as in a spreadsheet. The page has a plain table of the first
 // rows, whose place the grid takes.
-import { breakLine, copied, make, openEditor, pasted, readCells } from "./grid-edit.js";
+import { Clipboard } from "./grid-clipboard.js";
+import { breakLine, openEditor } from "./grid-edit.js";
 import { Rows } from "./grid-rows.js";
 import { MOST_ROWS, Saver } from "./grid-save.js";
 import { GridView } from "./grid-view.js";
@@ -31,6 +32,7 @@ class Grid {
       leaving: () => this.editor && this.commit(),
       seen: (first, last, missing, ends) => this.seen(first, last, missing, ends),
     });
+    this.clipboard = new Clipboard(this);
     this.gone = new AbortController();
   }
 
@@ -46,7 +48,7 @@ class Grid {
     on(frame, "dblclick", (event) => this.opened(event));
     on(frame, "change", (event) => this.ticked(event));
     on(frame, "focusin", (event) => this.focused(event));
-    for (const name of ["copy", "cut", "paste"]) on(document, name, (event) => this.clipboard(event));
+    for (const name of ["copy", "cut", "paste"]) on(document, name, (event) => this.clipboard.take(event));
     on(this.section, "click", (event) => this.chosen(event));
     on(window, "beforeunload", (event) => { if (this.unsaved) event.preventDefault(); });
     on(document, "click", (event) => this.left(event), { capture: true });
@@ -416,7 +418,7 @@ class Grid {
         break;
       case "z": if (event.shiftKey) this.saver.redo(); else this.saver.undo(); break;
       case "y": this.saver.redo(); break;
-      case "x": this.cut(); break;
+      case "x": this.clipboard.cut(); break;
       case "d": this.fillDown(); break;
       case "-": this.remove(); break;
       default: return false;
@@ -509,88 +511,6 @@ class Grid {
     this.view.active = { r: active.r, c: this.rows.columns.length - 1 };
     this.view.draw();
     this.view.focus();
-  }
-
-  // The clipboard.
-  clipboard(event) {
-    const held = document.activeElement;
-    if (this.editor || !this.view.frame.contains(held) || held.closest(".grid-note, thead")) return;
-    event.preventDefault();
-    if (event.type === "paste") {
-      const text = event.clipboardData.getData("text/plain");
-      if (text) this.paste(readCells(text)).catch(() => tell(this.words.offline));
-      return;
-    }
-    const text = this.copy();
-    if (text === undefined) return;
-    event.clipboardData.setData("text/plain", text);
-    if (event.type === "cut") this.clear();
-  }
-
-  /** The selection as a spreadsheet takes it; nothing if not all of it is here. */
-  copy() {
-    const { rows: [top, bottom], columns: [left, right] } = this.view.range();
-    const keys = this.rows.order.slice(top, bottom + 1);
-    if (keys.some((key) => !this.rows.row(key))) return tell(fill(this.words.many, MOST_ROWS));
-    const columns = this.rows.columns.slice(left, right + 1);
-    return keys.map((key) => columns.map((column) => copied(column, this.plainText(key, column))).join("\t")).join("\n");
-  }
-
-  /** Without a selected text, a browser does not say that something is to be cut: the text is copied from a field. */
-  cut() {
-    const text = this.copy();
-    if (text === undefined) return;
-    const field = document.body.appendChild(make("textarea", { class: "unseen" }));
-    field.value = text;
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    this.view.focus();
-    if (done) this.clear();
-  }
-
-  /** What a cell is outside of the grid. */
-  plainText(key, column) {
-    if (column.kind === "row") return this.rows.row(key).number;
-    const text = this.rows.text(key, column.id);
-    return column.kind === "yes-no" && text ? this.words[text] : text;
-  }
-
-  async paste(block) {
-    const { rows: [top, bottom], columns: [left, right] } = this.view.range();
-    if (block.length > MOST_ROWS || bottom - top >= MOST_ROWS) return tell(fill(this.words.many, MOST_ROWS));
-    if (block.length === 1 && block[0].length === 1) {
-      const same = this.selected().map(({ c, key, column }) => ({ key, column, text: pasted(this.rows.columns[c], block[0][0]).trim() }));
-      return this.save(same);
-    }
-    await this.until(top + block.length);
-    const empty = this.rows.order.length && this.rows.isDraft(this.rows.order.at(-1)) && !this.rows.typed.has(this.rows.order.at(-1));
-    const there = this.rows.order.length - (empty ? 1 : 0);
-    const lacking = top + block.length - there;
-    let lines = block;
-    if (lacking > 0 && !this.rows.mayAdd) {
-      lines = block.slice(0, block.length - lacking);
-      tell(this.words.clipped);
-    } else if (lacking > 0) {
-      if ((top < there || lacking > 1) && !confirm(fill(this.words.grow, lacking))) return undefined;
-      for (let more = empty ? 1 : 0; more < lacking; more += 1) this.rows.draft();
-    }
-    const cells = [];
-    lines.forEach((line, down) => {
-      line.forEach((text, along) => {
-        const column = this.rows.columns[left + along];
-        if (column) cells.push({ ...this.at(top + down, left + along), text: pasted(column, text).trim() });
-      });
-    });
-    const missing = [...new Set(cells.map(({ key }) => key))].filter((key) => !this.rows.row(key));
-    if (missing.length) await this.rows.fetch(missing);
-    this.view.anchor = { r: top, c: left };
-    this.save(cells);
-    const width = Math.max(...lines.map((line) => line.length), 1);
-    this.view.active = { r: Math.min(top + Math.max(lines.length, 1) - 1, this.rows.order.length - 1), c: Math.min(left + width - 1, this.rows.columns.length - 1) };
-    this.view.draw();
-    this.view.focus();
-    return right;
   }
 }
 

@@ -180,8 +180,8 @@ impl View {
         }
     }
 
-    /// Returns whether the query contains at most a saved view, a shape and a cursor, so that everything else comes from
-    /// the saved view.
+    /// Returns whether the query contains at most a saved view, a shape and a cursor, so that everything else comes
+    /// from the saved view.
     pub fn is_default(&self) -> bool {
         Self { shape: None, ..self.clone() }.shows_the_same(&Self::default())
     }

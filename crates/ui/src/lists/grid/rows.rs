@@ -286,8 +286,8 @@ pub async fn refresh(visit: &Visit, id: &str, query: &str) -> Result<Fresh> {
     Ok(fresh)
 }
 
-/// Returns the rows that were changed since a point in time. The order by time of change has an index, and mostly one row
-/// of it is read.
+/// Returns the rows that were changed since a point in time. The order by time of change has an index, and mostly one
+/// row of it is read.
 async fn changed(visit: &Visit, target: &Target, view: &View, since: Timestamp) -> Result<Vec<RowJson>> {
     let newest = ListRequest { sort: Sort::Modified, descending: true, limit: 1, ..ListRequest::default() };
     let found = visit.session.list_filtered(target, newest.clone()).await?;

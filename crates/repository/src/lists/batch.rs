@@ -40,6 +40,9 @@ pub(super) enum Step<'a> {
     Delete { row: NodeRow },
 }
 
+/// The steps of a request, each with the position of its change.
+type Steps<'a> = Vec<(usize, Step<'a>)>;
+
 /// The rows that a request edits or deletes, as they are.
 struct Present {
     rows: HashMap<Id, NodeRow>,
@@ -67,7 +70,7 @@ impl<'a> Batch<'a> {
         &'c self,
         transaction: &mut Transaction<'_>,
         changes: &'c [RowChange],
-    ) -> Result<(Vec<(usize, Step<'c>)>, Vec<RowOutcome>)> {
+    ) -> Result<(Steps<'c>, Vec<RowOutcome>)> {
         let mut present = self.present(transaction, changes)?;
         let (mut steps, mut outcomes) = (Vec::new(), Vec::with_capacity(changes.len()));
         for (position, change) in changes.iter().enumerate() {
@@ -188,7 +191,7 @@ impl<'a> Batch<'a> {
     pub(super) fn make(
         &self,
         transaction: &mut Transaction<'_>,
-        steps: Vec<(usize, Step<'_>)>,
+        steps: Steps<'_>,
         outcomes: &mut [RowOutcome],
     ) -> Result<()> {
         let added = steps.iter().filter(|(_, step)| matches!(step, Step::Add { .. })).count();

@@ -1,7 +1,5 @@
 //! Tests of what lists and columns take at most, on both engines.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
-
 mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Id};

@@ -1,8 +1,6 @@
 //! Tests of lists: rows that are added, changed, deleted and restored, their order, their versions, and the rights on
 //! them; on both engines.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
-
 mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Digest, Id, LibrarySettings, NodeKind, Right, Role, Timestamp};

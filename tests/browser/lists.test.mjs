@@ -45,7 +45,7 @@ for (const scheme of ['light', 'dark']) {
       await signIn(page);
       await page.goto('/browse');
       await page.getByRole('link', { name: 'New list' }).click();
-      await answer(page, { Name: list, 'Column for the titles': 'Task' }, 'Create');
+      await answer(page, { Name: list, 'Title column': 'Task' }, 'Create');
       await page.getByRole('heading', { name: list }).waitFor();
       await page.getByText('No rows yet').waitFor();
       await look(page, at('empty'));

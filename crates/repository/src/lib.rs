@@ -56,7 +56,7 @@ pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder,
     RestoreOutcome, RestoredDocument, ReturningVersion,
 };
-pub use items::item::{CheckOut, Item, Person, Version};
+pub use items::item::{CheckOut, Item, Person, Version, etag, version_of_etag};
 pub use items::{
     BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, Page, Sort, SortKey,
     Space, Transfer, Transferred, ValueTest,
@@ -65,7 +65,7 @@ pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,
     MigrateWork, QUARANTINE_DAYS, Work,
 };
-pub use lists::{MAX_CHANGES, MAX_FIELDS, RowChange, RowOutcome, RowRevision};
+pub use lists::{MAX_CHANGES, RowChange, RowOutcome, RowRevision, require_few_changes};
 pub use locations::claim::restoration::{
     require_restorable, require_restoration_outside_farms, require_separate_restoration,
 };

@@ -122,7 +122,7 @@ async fn bin(
     Query(query): Query<BinQuery>,
 ) -> Answer<Reply<List<EntryJson>>> {
     let (bin, page) = query.read()?;
-    let page = caller.session.recycled(id, bin, page.before_id()?, page.limit()?).await?;
+    let page = caller.session.recycled(id, bin, page.before()?, page.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|entry| entry.deleted_by)).await?;
     let items = page.items.into_iter().map(|entry| EntryJson::new(entry, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
@@ -230,7 +230,7 @@ async fn audit_log(
     Query(query): Query<AuditLogQuery>,
 ) -> Answer<Reply<List<EventJson>>> {
     let part = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
-    let page = caller.session.audit_log(id, query.filter()?, part.before_sequence()?, part.limit()?).await?;
+    let page = caller.session.audit_log(id, query.filter()?, part.before()?, part.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|event| event.actor)).await?;
     let items = page.items.into_iter().map(|event| EventJson::new(event, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
@@ -252,7 +252,7 @@ async fn activity(
     Ids([id]): Ids<1>,
     Query(query): Query<PageQuery>,
 ) -> Answer<Reply<List<EventJson>>> {
-    let page = caller.session.activity(&id.into(), query.before_sequence()?, query.limit()?).await?;
+    let page = caller.session.activity(&id.into(), query.before()?, query.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|event| event.actor)).await?;
     let items = page.items.into_iter().map(|event| EventJson::new(event, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))

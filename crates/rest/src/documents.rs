@@ -137,7 +137,7 @@ async fn versions(
     Ids([id]): Ids<1>,
     Query(query): Query<PageQuery>,
 ) -> Answer<Reply<List<VersionJson>>> {
-    let page = caller.session.versions(&id.into(), query.before_id()?, query.limit()?).await?;
+    let page = caller.session.versions(&id.into(), query.before()?, query.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|version| version.created_by)).await?;
     let items = page.items.into_iter().map(|version| VersionJson::new(version, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))

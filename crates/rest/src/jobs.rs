@@ -49,7 +49,7 @@ async fn told(session: &Session, job: Job) -> Result<JobJson> {
 )]
 async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<Reply<List<JobJson>>> {
     let limit = query.limit_with_probe()?;
-    let found = caller.session.jobs(query.before_id()?, limit + 1).await?;
+    let found = caller.session.jobs(query.before()?, limit + 1).await?;
     let (jobs, next) = page(found, limit, |job| job.id);
     let names = Names::of(&caller.session, jobs.iter().map(|job| job.created_by)).await?;
     Ok(Reply(List { items: jobs.into_iter().map(|job| JobJson::new(job, &names)).collect(), next }))

@@ -191,7 +191,7 @@ impl FarmLogQuery {
 )]
 async fn audit_log(caller: Authenticated, Query(query): Query<FarmLogQuery>) -> Answer<Reply<List<FarmEventJson>>> {
     let part = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
-    let found = caller.session.farm_events(query.filter()?, part.before_sequence()?, part.limit()?).await?;
+    let found = caller.session.farm_events(query.filter()?, part.before()?, part.limit()?).await?;
     let names = Names::of(&caller.session, found.items.iter().map(|event| event.actor)).await?;
     let items = found.items.into_iter().map(|event| FarmEventJson::new(event, &names)).collect();
     Ok(Reply(List { items, next: found.next.map(cursor_of) }))

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use model::{Code, Digest, Error, Id, MAX_PAGE, Name, NodeKind, Result};
-use repository::{Filter, ListRequest, MAX_CHANGES, MAX_FIELDS, Session, Sort};
+use repository::{Filter, ListRequest, Session, Sort, require_few_changes};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -184,7 +184,9 @@ async fn change_rows(
     create: Create<RowChanges>,
 ) -> Answer<Reply<RowOutcomes>> {
     let (session, request) = create.with(caller.session);
-    require_few(&request.changes)?;
+    // Before the work of converting them.
+    let fields = request.changes.iter().map(|change| change.set.len().max(change.was.len())).sum();
+    require_few_changes(request.changes.len(), fields)?;
     let columns = columns_of(&session, id).await?;
     let success = |form: &super::wire::row::RowChangeForm| if form.id.is_none() { 201 } else { 200 };
     let statuses: Vec<u16> = request.changes.iter().map(success).collect();
@@ -212,7 +214,7 @@ async fn revisions(
     Ids([id]): Ids<1>,
     Query(query): Query<PageQuery>,
 ) -> Answer<Reply<List<RevisionJson>>> {
-    let (limit, before) = (query.limit()?.min(MAX_PAGE), query.before_number()?);
+    let (limit, before) = (query.limit()?.min(MAX_PAGE), query.before()?);
     let page = caller.session.row_revisions(&id.into(), before, limit).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|revision| revision.by)).await?;
     let items = page.items.into_iter().map(|revision| RevisionJson::of(revision, &names)).collect();
@@ -271,18 +273,6 @@ async fn import_rows(
     let once = key.map(|key| (format!("{key} in {id}"), digest));
     let mode = if query.dry_run { Mode::Check } else { Mode::Possible };
     Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, mode, once.as_ref()).await?.into()))
-}
-
-/// Refuses changes that are too many to be converted.
-fn require_few(changes: &[super::wire::row::RowChangeForm]) -> Result<()> {
-    let fields: usize = changes.iter().map(super::wire::row::RowChangeForm::fields).sum();
-    match changes.len() <= MAX_CHANGES && fields <= 2 * MAX_FIELDS {
-        true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "at most {MAX_CHANGES} rows and {MAX_FIELDS} fields can be changed at once: send several requests"
-        ))
-        .with_code(Code::TooMuchAtOnce)),
-    }
 }
 
 async fn columns_of(session: &Session, list: Id) -> Result<NamedColumns> {

@@ -65,7 +65,9 @@ async fn a_repeated_request_answers_what_the_first_one_did() {
     let farm = Farm::new().await;
     let list = list(&farm).await;
     column(&farm, &list, "Effort", "number").await;
+    let made = change(&farm, &list, "", json!({"changes": [{"set": {"Title": "gone"}}]})).await;
     let changes = json!({"changes": [
+        {"id": made["outcomes"][0]["id"], "delete": true},
         {"set": {"Title": "good", "Effort": 1}},
         {"set": {"Effort": 2}},
         {"id": "77", "set": {"Title": "x"}},
@@ -75,9 +77,13 @@ async fn a_repeated_request_answers_what_the_first_one_did() {
         let outcomes = answer["outcomes"].as_array().unwrap();
         outcomes.iter().map(|one| one["status"].as_u64().unwrap()).collect::<Vec<_>>()
     };
-    assert_eq!(statuses(&first), [201, 400, 404]);
+    assert_eq!(statuses(&first), [200, 201, 400, 404]);
     assert_eq!(change(&farm, &list, "once", changes).await, first);
     assert_eq!(rows(&farm, &list).await.len(), 1);
+    // A request that made nothing leaves its key free.
+    let again = async |set: Value| change(&farm, &list, "again", json!({"changes": [{"set": set}]})).await;
+    assert_eq!(statuses(&again(json!({"Effort": 3})).await), [400]);
+    assert_eq!(statuses(&again(json!({"Title": "y"})).await), [201]);
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ impl Session {
                 return Err(Error::exhausted(format!("a {} has at most {MAX_COLUMNS} columns", holder.kind))
                     .with_code(Code::TooMany));
             }
-            holder.refuse_built_in(&change.name)?;
+            refuse_built_in(holder.kind, &change.name)?;
             refuse_taken(&columns, &change.name)?;
             require_type(transaction, holder.id, change.content_type_id)?;
             let position = columns.last().map_or(0, |last| last.position + 1);
@@ -141,7 +141,7 @@ impl Session {
             require_type(transaction, holder.id, change.content_type_id)?;
             // Columns of earlier versions may have such a name. They keep it.
             if row.folded != change.name.folded() {
-                holder.refuse_built_in(&change.name)?;
+                refuse_built_in(holder.kind, &change.name)?;
             }
             refuse_taken(&columns, &change.name)?;
             row.name = change.name.as_str().to_owned();
@@ -259,10 +259,6 @@ struct Holder {
 }
 
 impl Holder {
-    fn refuse_built_in(&self, name: &Name) -> Result<()> {
-        refuse_built_in(self.kind, name)
-    }
-
     /// Takes a column out of those of the library or list.
     fn take_column(&self, columns: &mut Vec<ColumnRow>, id: Id) -> Result<ColumnRow> {
         let found = columns.iter().position(|column| column.id == id);

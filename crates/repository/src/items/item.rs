@@ -1,6 +1,6 @@
 //! Representation of items and versions for callers.
 
-use model::{Accent, Digest, Id, NodeKind, Rights, Timestamp, VersionNumber};
+use model::{Accent, Code, Digest, Error, Id, NodeKind, Result, Rights, Timestamp, VersionNumber};
 
 /// A user or group by identifier and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,9 +85,20 @@ impl Item {
     }
 }
 
-/// Returns the strong entity tag of a version, without quotes.
-pub(crate) fn etag(version: Id) -> String {
+/// Returns the strong entity tag of a version of a document, or of a revision of a row, without quotes.
+pub fn etag(version: Id) -> String {
     format!("{:x}", version.get())
+}
+
+/// Returns the version or revision with an entity tag.
+///
+/// # Errors
+/// `Invalid` for a text that is no entity tag.
+pub fn version_of_etag(tag: &str) -> Result<Id> {
+    i64::from_str_radix(tag, 16).map(Id::new).map_err(|_| {
+        Error::invalid("an etag consists of hexadecimal digits: copy it from the field `etag` of the item")
+            .with_code(Code::InvalidJson)
+    })
 }
 
 /// A version of a document.

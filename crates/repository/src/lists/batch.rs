@@ -14,6 +14,7 @@ use crate::items::remove::recycle;
 use crate::items::tree::held_parent;
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
+use crate::session::idempotency::StoredOutcome;
 use crate::session::target::join;
 
 use super::change::{RowChange, RowOutcome};
@@ -62,6 +63,18 @@ impl<'a> Batch<'a> {
         let columns = column::list(transaction, list)?;
         let list = held_parent(transaction, list)?;
         Ok(Self { guard, checked, list, path, columns })
+    }
+
+    /// Returns the outcome of a change that an earlier request made or refused. A row that the caller may not open any
+    /// more has no revision.
+    pub(super) fn repeated(&self, transaction: &mut Transaction<'_>, stored: StoredOutcome) -> Result<RowOutcome> {
+        let row = stored.object();
+        let found = match row {
+            Some(id) => self.known(node::find(transaction, id)?).ok(),
+            None => None,
+        };
+        let revision = found.and_then(|row| row.version_id);
+        Ok(RowOutcome { row, revision, error: stored.refusal(), present: Vec::new() })
     }
 
     /// Checks all changes. Returns the outcome of each of them, and the steps that make those that can be made, with

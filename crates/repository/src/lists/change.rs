@@ -1,4 +1,4 @@
-//! What a request is to change in a list, and what comes of it.
+//! Changes to the rows of a list, and their outcomes.
 
 use model::{ColumnValue, Error, Id};
 

@@ -2,7 +2,6 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::node;
 use model::{Code, ColumnValue, Error, Id, NodeKind, Result};
 
 use crate::session::errors::no_item;
@@ -16,7 +15,21 @@ use super::change::{RowChange, RowOutcome};
 /// Limit on the changes in one request.
 pub const MAX_CHANGES: usize = 1_000;
 /// Limit on the fields that one request sets.
-pub const MAX_FIELDS: usize = 20_000;
+const MAX_FIELDS: usize = 20_000;
+
+/// Refuses more changes, or more fields that they set, than one request can make.
+///
+/// # Errors
+/// `Invalid` with code `too_much_at_once`.
+pub fn require_few_changes(changes: usize, fields: usize) -> Result<()> {
+    match changes <= MAX_CHANGES && fields <= MAX_FIELDS {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "at most {MAX_CHANGES} rows and {MAX_FIELDS} fields can be changed at once: send several requests"
+        ))
+        .with_code(Code::TooMuchAtOnce)),
+    }
+}
 
 /// Which of the changes in a request are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,26 +100,24 @@ impl Session {
     }
 
     async fn change(&self, list: &Target, changes: Vec<RowChange>, extent: Extent) -> Result<Vec<RowOutcome>> {
-        let fields: usize = changes.iter().map(|change| change.values().count()).sum();
-        if changes.len() > MAX_CHANGES || fields > MAX_FIELDS {
-            return Err(Error::invalid(format!(
-                "at most {MAX_CHANGES} rows and {MAX_FIELDS} fields can be changed at once: send several requests"
-            ))
-            .with_code(Code::TooMuchAtOnce));
-        }
+        require_few_changes(changes.len(), changes.iter().map(|change| change.values().count()).sum())?;
         let located = self.locate(list).await?.viewed()?;
         located.require_kind(NodeKind::List)?;
         let guard = self.guard([&*located])?;
         self.require_people(changes.iter().flat_map(RowChange::values)).await?;
         let (list, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            if let Some(outcomes) = repeated(transaction, guard)? {
-                return Ok(outcomes);
-            }
             let batch = Batch::new(transaction, guard, checked, list, &path)?;
+            if let Some(outcomes) = guard.repetition.find_outcomes(transaction)? {
+                return outcomes.into_iter().map(|outcome| batch.repeated(transaction, outcome)).collect();
+            }
             let (steps, mut outcomes) = batch.check(transaction, &changes)?;
             let is_refused = outcomes.iter().any(|outcome| outcome.error.is_some());
             if extent == Extent::Nothing || extent == Extent::All && is_refused {
+                return Ok(outcomes);
+            }
+            // Nothing needs to be remembered of a request that changes nothing.
+            if steps.is_empty() {
                 return Ok(outcomes);
             }
             batch.make(transaction, steps, &mut outcomes)?;
@@ -116,18 +127,4 @@ impl Session {
         };
         guard.write(write).await
     }
-}
-
-/// Returns the outcomes of an earlier request with the same idempotency key.
-fn repeated(transaction: &mut Transaction<'_>, guard: &Guard) -> Result<Option<Vec<RowOutcome>>> {
-    let Some(outcomes) = guard.repetition.find_outcomes(transaction)? else { return Ok(None) };
-    let outcome = |stored: StoredOutcome| {
-        let row = stored.object();
-        let revision = match row {
-            Some(row) => node::find(transaction, row)?.and_then(|row| row.version_id),
-            None => None,
-        };
-        Ok(RowOutcome { row, revision, error: stored.refusal(), present: Vec::new() })
-    };
-    outcomes.into_iter().map(outcome).collect::<Result<_>>().map(Some)
 }

@@ -6,5 +6,5 @@ mod changing;
 mod revisions;
 
 pub use change::{RowChange, RowOutcome};
-pub use changing::{MAX_CHANGES, MAX_FIELDS};
+pub use changing::{MAX_CHANGES, require_few_changes};
 pub use revisions::RowRevision;

@@ -77,8 +77,7 @@ impl IdempotencyKey {
     /// that stores them.
     pub(crate) fn find_outcomes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<StoredOutcome>>> {
         let Some(stored) = self.0.as_ref().map(|key| key.find(reader)).transpose()?.flatten() else { return Ok(None) };
-        let outcomes = serde_json::from_str(&stored);
-        outcomes.map(Some).map_err(|error| Error::corrupt("the outcomes of an earlier request").with_source(error))
+        StoredOutcome::parse(&stored).map(Some)
     }
 
     /// Stores the outcomes of a request that makes several changes under the key.
@@ -106,6 +105,18 @@ struct Refusal {
 }
 
 impl StoredOutcome {
+    /// Reads the outcomes of a request: a JSON array, or, as earlier versions wrote them, the identifiers of the objects
+    /// with spaces between them.
+    fn parse(stored: &str) -> Result<Vec<Self>> {
+        if stored.starts_with('[') {
+            return serde_json::from_str(stored).map_err(|error| {
+                Error::corrupt("the stored outcomes of an earlier request cannot be read").with_source(error)
+            });
+        }
+        let made = |id: &str| Ok(Self { object: Some(id.parse::<Id>()?.get()), refusal: None });
+        stored.split_whitespace().map(made).collect()
+    }
+
     /// Returns the stored form of an outcome: the object, if there is one, and the reason for a refusal.
     pub(crate) fn new(object: Option<Id>, refusal: Option<&Error>) -> Self {
         let refusal = refusal.map(|error| Refusal {
@@ -130,5 +141,28 @@ impl StoredOutcome {
             Some(code) => error.with_code(code),
             None => error,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The forms are stored in databases and must stay readable.
+    #[test]
+    fn stored_outcomes_are_read_in_both_forms() {
+        let refused = Error::invalid("no number").with_code(Code::InvalidValue);
+        let outcomes = [StoredOutcome::new(Some(Id::new(7)), None), StoredOutcome::new(None, Some(&refused))];
+        let stored = "[{\"object\":7,\"refusal\":null},\
+            {\"object\":null,\"refusal\":{\"kind\":\"invalid\",\"code\":\"invalid_value\",\"message\":\"no number\"}}]";
+        assert_eq!(serde_json::to_string(&outcomes).unwrap(), stored);
+        let read = StoredOutcome::parse(stored).unwrap();
+        assert_eq!(read.iter().map(StoredOutcome::object).collect::<Vec<_>>(), [Some(Id::new(7)), None]);
+        let refusal = read.into_iter().nth(1).unwrap().refusal().unwrap();
+        assert_eq!((refusal.code(), refusal.message()), (Code::InvalidValue, "no number"));
+        let earlier = StoredOutcome::parse("7 9007199254740993").unwrap();
+        let ids = earlier.iter().map(StoredOutcome::object).collect::<Vec<_>>();
+        assert_eq!(ids, [Some(Id::new(7)), Some(Id::new(9_007_199_254_740_993))]);
+        assert!(StoredOutcome::parse("[1").is_err() && StoredOutcome::parse("x").is_err());
     }
 }

@@ -1,6 +1,8 @@
 //! Lists and their pages.
 
-use model::{Code, Error, Id, MAX_PAGE, Result};
+use std::str::FromStr;
+
+use model::{Code, Error, MAX_PAGE, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -50,18 +52,8 @@ impl PageQuery {
         Ok(self.limit()?.min(MAX_PAGE - 1))
     }
 
-    /// Returns the identifier that ended the previous page.
-    pub fn before_id(&self) -> Result<Option<Id>> {
-        self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
-    }
-
-    /// Returns the number that ended the previous page.
-    pub fn before_number(&self) -> Result<Option<u32>> {
-        self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
-    }
-
-    /// Returns the position in a log that ended the previous page.
-    pub fn before_sequence(&self) -> Result<Option<i64>> {
+    /// Returns what ended the previous page: an identifier, a number or a position in a log.
+    pub fn before<T: FromStr>(&self) -> Result<Option<T>> {
         self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Code, Error, Id, Result};
-use repository::{Item, RowChange, RowOutcome, RowRevision};
+use model::{Error, Result};
+use repository::{Item, RowChange, RowOutcome, RowRevision, etag, version_of_etag};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -107,14 +107,9 @@ pub struct RowChangeForm {
 }
 
 impl RowChangeForm {
-    /// Returns the number of fields that the change sets or compares.
-    pub fn fields(&self) -> usize {
-        self.set.len() + self.was.len()
-    }
-
     /// Converts the form for the columns of the list.
     pub fn change(self, columns: &NamedColumns) -> Result<RowChange> {
-        let revision = self.etag.as_deref().map(revision_of).transpose()?;
+        let revision = self.etag.as_deref().map(version_of_etag).transpose()?;
         let set = column::values_of(columns, self.set)?;
         Ok(match self.id {
             None if self.delete || self.etag.is_some() || !self.was.is_empty() => {
@@ -128,13 +123,6 @@ impl RowChangeForm {
             Some(IdText(row)) => RowChange::Edit { row, revision, was: column::values_of(columns, self.was)?, set },
         })
     }
-}
-
-fn revision_of(tag: &str) -> Result<Id> {
-    i64::from_str_radix(tag, 16).map(Id::new).map_err(|_| {
-        Error::invalid("an etag of a row consists of hexadecimal digits: copy it from the field `etag` of the row")
-            .with_code(Code::InvalidJson)
-    })
 }
 
 /// The outcomes of changes to rows.
@@ -174,7 +162,7 @@ impl RowOutcomeJson {
         let present = outcome.present.into_iter();
         Self {
             id: outcome.row.map(|id| id.to_string()),
-            etag: outcome.revision.map(tag),
+            etag: outcome.revision.map(etag),
             status,
             code: outcome.error.as_ref().map(|error| error.code().as_str()),
             detail: outcome.error.as_ref().map(|error| error.message().to_owned()),
@@ -245,16 +233,11 @@ impl RevisionJson {
     /// Returns a revision.
     pub fn of(revision: RowRevision, names: &Names) -> Self {
         Self {
-            etag: tag(revision.id),
+            etag: etag(revision.id),
             number: revision.number,
             at: time::format(revision.at),
             by: names.person(revision.by),
             values: column::json_of(revision.values),
         }
     }
-}
-
-/// Returns the entity tag of a revision.
-fn tag(revision: Id) -> String {
-    format!("{:x}", revision.get())
 }

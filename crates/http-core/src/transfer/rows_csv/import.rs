@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, NodeKind, Result};
-use repository::{Column, Item, RowChange, RowOutcome, Session, Target};
+use repository::{Column, Item, MAX_CHANGES, RowChange, RowOutcome, Session, Target};
 
 use super::fields::{NUMBER, bare, day, number, yes_or_no};
 use super::table::Table;
@@ -53,19 +53,16 @@ impl Report {
     }
 }
 
-/// What an import does with the rows that can be saved.
+/// Extent of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Saves them, and leaves out the others.
+    /// Saves the rows that can be saved, and leaves out the others.
     Possible,
-    /// Saves them in one transaction if no row is refused, and none otherwise.
+    /// Saves all rows in one transaction, or none if one of them is refused.
     All,
-    /// Only says what would be refused because of its values.
+    /// Saves nothing, and says what would be refused because of its values.
     Check,
 }
-
-/// Number of rows that are read before they are saved.
-const AT_ONCE: usize = 1_000;
 
 /// Adds the rows of a table to a list, and changes those that the table names by number. Rows that cannot be read or
 /// saved are reported. With `once`, an idempotency key and the digest of the request, a repetition saves no row twice.
@@ -86,6 +83,8 @@ pub async fn import(
     }
     let (columns, _) = session.columns(list).await?;
     let titles = table.take_titles(&columns)?;
+    // A check stores nothing, and must not be answered with what was saved.
+    let once = once.filter(|_| mode != Mode::Check);
     let mut report = Report { rows: table.rows.len(), ..Report::default() };
     let (mut people, mut named) = (HashMap::new(), HashSet::new());
     let mut batch = Vec::new();
@@ -93,13 +92,13 @@ pub async fn import(
     for (line, fields) in rows {
         match change(session, &place, &titles, &fields, table.separator, &mut people).await {
             Ok(RowChange::Edit { row, .. }) if !named.insert(row) => {
-                report.refuse(line, Error::invalid("an earlier line of the file changes the same row"));
+                report.refuse(line, Error::invalid("an earlier line changes the same row: join the two lines"));
             }
             Ok(change) => batch.push((line, change)),
             Err(error) if is_about_the_row(&error) => report.refuse(line, error),
             Err(error) => return Err(error),
         }
-        if batch.len() == AT_ONCE && mode != Mode::All {
+        if batch.len() == MAX_CHANGES && mode != Mode::All {
             save(session, list, std::mem::take(&mut batch), mode, once, &mut report).await?;
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use axum::http::HeaderMap;
 use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, Result, fold};
-use repository::{Bin, Column, MAX_CHANGES, RowChange, RowOutcome, Target};
+use repository::{Bin, Column, RowChange, RowOutcome, Target, require_few_changes, version_of_etag};
 use serde::{Deserialize, Serialize};
 
 use super::rows::{self, Fresh, Present, RowJson};
@@ -78,10 +78,7 @@ pub async fn change(visit: &Visit, id: &str, query: &str, headers: &HeaderMap, t
         None => visit.session.clone(),
     };
     let sent: Sent = request_body::run_cpu_bound(move || serde_json::from_str(&text)).await?.map_err(unreadable)?;
-    if sent.changes.len() > MAX_CHANGES {
-        return Err(Error::invalid(format!("at most {MAX_CHANGES} rows can be changed at once: select fewer"))
-            .with_code(Code::TooMany));
-    }
+    require_few_changes(sent.changes.len(), sent.changes.iter().map(|change| change.set.len()).sum())?;
     let (columns, _) = session.columns(&target).await?;
     let mut read = Reader { visit, columns: &columns, people: HashMap::new(), present: Present::default() };
     read.present = read.stale(&target, &sent.changes).await?;
@@ -201,7 +198,7 @@ impl<'a> Reader<'a> {
             return Ok(self.values(&change.set).await?.map(|set| RowChange::Add { set }));
         };
         let row: Id = id.parse()?;
-        let revision = change.etag.as_deref().map(revision).transpose()?;
+        let revision = change.etag.as_deref().map(version_of_etag).transpose()?;
         if change.delete {
             return Ok(Ok(RowChange::Delete { row, revision }));
         }
@@ -292,12 +289,6 @@ impl<'a> Reader<'a> {
 
 fn is_about_the_value(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::Conflict)
-}
-
-fn revision(tag: &str) -> Result<Id> {
-    i64::from_str_radix(tag, 16).map(Id::new).map_err(|_| {
-        Error::invalid("the entity tag of a row cannot be read: load the page again").with_code(Code::InvalidJson)
-    })
 }
 
 /// Restores rows that the caller deleted.

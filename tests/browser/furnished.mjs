@@ -129,9 +129,12 @@ export async function furnish(browser, server) {
     changes: [{ set: { Task: 'Call Anna', ...filled } }, ...[LONG, UNBROKEN, TURNED, MARKUP, HEBREW, '=1+1'].map((title) => ({ set: { Task: title } }))],
   })).outcomes;
   await ask('POST', `/api/v1/items/${list.id}/changes`, { changes: [{ id: row, set: { State: 'done', Task: MARKUP } }] });
+  const templated = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'From a template', template: 'team' });
+  server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--site', '/');
+  server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, row: { id: row }, link: address };
+  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/browse/', '/ui-kit/kit.css'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -32,7 +32,7 @@ export function pages(farm) {
       'library-empty': '/browse/Empty', drafts: '/browse/Drafts', folder: in_('Offers'), 'folder-hostile': in_('Hostile'), 'folder-deep': in_('Hostile', 'Folder in folder '.repeat(12).trim(), 'and deeper', 'and deeper still'),
       'list-hostile': `/browse/${path(farm.list.name)}`, 'list-bare': '/browse/Bare%20list', 'list-nothing': `/browse/${path(farm.list.name)}?name=nothing+like+this`, 'list-grid': `/browse/${path(farm.list.name)}?as=grid`, 'list-grid-bare': '/browse/Bare%20list?as=grid', 'list-hostile-grouped': `/browse/${path(farm.list.name)}?sort=modified&group=yes`,
       row: `/browse/${path(farm.list.name, '1')}`, 'row-long': `/browse/${path(farm.list.name, '2')}`, 'row-unbroken': `/browse/${path(farm.list.name, '3')}`,
-      site: '/browse/sites/sales', 'site-long': '/browse/sites/legal', subsite: '/browse/projects',
+      site: '/browse/sites/sales', 'site-long': '/browse/sites/legal', subsite: '/browse/projects', 'site-template': '/browse/From%20a%20template', 'site-template-list': '/browse/From%20a%20template/Tasks',
       document: in_('Plan.txt'), 'document-draft': '/browse/Drafts/Draft.md', 'document-held': in_('Held.txt'), 'document-open': in_('Open.docx'), 'document-lost': in_('Lost.bin'),
       'document-long': in_('Hostile', LONG), 'document-unbroken': in_('Hostile', UNBROKEN), 'document-turned': in_('Hostile', TURNED), 'document-markup': in_('Hostile', MARKUP), 'document-hebrew': in_('Hostile', HEBREW),
       ...Object.fromEntries(['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'broken.pdf', 'picture.png', 'drawing.svg', 'tone.wav', 'Budget.xlsx', 'unknown.bin'].map((name) => [`kind-${name.split('.').join('-')}`, in_('Kinds', name)])),
@@ -60,7 +60,14 @@ export function pages(farm) {
     '/items/{id}/new-site': { 'new-site': at(site, '/new-site') },
     '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
     '/items/{id}/discard': { discard: at(held, '/discard') },
-    '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings') },
+    '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings'), 'site-settings-template': at(farm.templated, '/site-settings') },
+    '/items/{id}/save-template': { 'template-save': at(site, '/save-template'), 'template-save-list': at(farm.list, '/save-template') },
+    '/items/{id}/templates': { templates: at(site, '/templates') },
+    '/items/{id}/templates/upload': { 'template-upload': at(site, '/templates/upload') },
+    '/items/{id}/templates/{name}/rename': { 'template-rename': at(site, '/templates/plans/rename') },
+    '/farm/templates': { 'farm-templates': '/farm/templates' },
+    '/farm/templates/upload': { 'farm-template-upload': '/farm/templates/upload' },
+    '/farm/templates/{name}/rename': { 'farm-template-rename': '/farm/templates/plans/rename' },
     '/values': { several: `/values?ids=${plan.id},${held.id}` },
     '/items/{id}/values': { values: at(plan, '/values'), 'row-values': at(farm.row, '/values') },
     '/items/{id}/values/{column}': { value: at(plan, `/values/${columns[0].id}`) },

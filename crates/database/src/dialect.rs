@@ -100,7 +100,7 @@ macro_rules! reindex {
 
 /// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild
 /// concurrently; SQLite supports neither.
-pub(crate) const REINDEX: [Sql; 23] = reindex!(
+pub(crate) const REINDEX: [Sql; 25] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
@@ -121,6 +121,8 @@ pub(crate) const REINDEX: [Sql; 23] = reindex!(
     "saved_view",
     "scope_grant",
     "share_link",
+    "site",
+    "site_logo",
     "stored_blob",
     "stored_chunk",
     "version"

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use database::configuration::account::{self, Account};
 use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
+use database::configuration::template::{self, TemplateRow};
 use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::revision::{self, Revision};
+use database::content::site::{self, SiteRow};
 use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{column, record};
 use database::testing::fresh_database;
@@ -177,7 +179,7 @@ async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
 
 #[tokio::test]
 async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accounts() {
-    const WITHOUT_TABLE: Sql = Sql::new("DROP TABLE saved_search");
+    const WITHOUT_TABLES: [Sql; 2] = [Sql::new("DROP TABLE saved_search"), Sql::new("DROP TABLE template")];
     const WITHOUT_STEP: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 10");
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (fresh, options) = (fresh_database(engine).await, Options::default());
@@ -196,7 +198,9 @@ async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accou
         };
         let make_older = move |tx: &mut Transaction<'_>| {
             account::insert(tx, &owner, None)?;
-            tx.execute(WITHOUT_TABLE, &[])?;
+            for table in WITHOUT_TABLES {
+                tx.execute(table, &[])?;
+            }
             tx.execute(WITHOUT_STEP, &[])
         };
         db.write(make_older).await.unwrap();
@@ -274,13 +278,79 @@ async fn an_older_content_database_keeps_its_values_as_records() {
     }
 }
 
+#[tokio::test]
+async fn older_databases_get_templates_and_options_of_sites() {
+    const OLDER_CONFIGURATION: [Sql; 2] =
+        [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
+    const OLDER_CONTENT: [Sql; 3] = [
+        Sql::new("DROP TABLE site"),
+        Sql::new("DROP TABLE site_logo"),
+        Sql::new("DELETE FROM schema_history WHERE version >= 16"),
+    ];
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let options = Options::default();
+        let [configuration, content] = [fresh_database(engine).await, fresh_database(engine).await];
+        let db = Database::make(&configuration.location, Schema::Configuration, &options).await.unwrap();
+        db.write(|tx| OLDER_CONFIGURATION.into_iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop)))
+            .await
+            .unwrap();
+        db.close().await;
+        let db = Database::make(&configuration.location, Schema::Configuration, &options).await.unwrap();
+        let row = |id: i64, collection: i64| TemplateRow {
+            id: Id::new(id),
+            collection_id: Id::new(collection),
+            name: "plan".into(),
+            kind: "list".into(),
+            summary: "{}".into(),
+            changed_at: Timestamp::from_micros(1),
+            changed_by: Id::new(1),
+        };
+        let save = move |tx: &mut Transaction<'_>| {
+            template::insert(tx, &row(1, 0), "for all")?;
+            template::insert(tx, &row(2, 9), "for one")?;
+            Ok((template::list(tx, Id::new(9), 9)?, template::find(tx, Id::new(9), "plan")?))
+        };
+        let (listed, found) = db.write(save).await.unwrap();
+        assert_eq!((listed.len(), found), (2, Some((row(2, 9), "for one".to_owned()))), "{engine:?}");
+        let again = db.write(move |tx| template::insert(tx, &row(3, 9), "again")).await.unwrap_err();
+        assert_eq!(again.kind(), model::ErrorKind::Conflict);
+        db.close().await;
+        let db = Database::make(&content.location, Schema::Content, &options).await.unwrap();
+        db.write(|tx| OLDER_CONTENT.into_iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).await.unwrap();
+        db.close().await;
+        let db = Database::make(&content.location, Schema::Content, &options).await.unwrap();
+        let fill = |tx: &mut Transaction<'_>| {
+            tx.execute(SITE, &[])?;
+            let row = SiteRow { template: "team".into(), options: "{}".into() };
+            site::put(tx, LIBRARY, &row)?;
+            site::put_logo(tx, LIBRARY, "image/png", b"png")?;
+            let before = (site::find(tx, LIBRARY)?, site::logo(tx, LIBRARY)?);
+            // Both go with their site.
+            node::delete(tx, LIBRARY)?;
+            Ok((before, site::find(tx, LIBRARY)?, site::logo(tx, LIBRARY)?))
+        };
+        let ((stored, logo), none, no_logo) = db.write(fill).await.unwrap();
+        assert_eq!(stored.unwrap().template, "team");
+        assert_eq!(logo, Some(("image/png".to_owned(), b"png".to_vec())));
+        assert_eq!((none, no_logo), (None, None), "{engine:?}");
+        db.close().await;
+    }
+}
+
+const SITE: Sql = Sql::new(
+    "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by, \
+     modified_at, modified_by, size, media_type, major, minor) \
+     VALUES (2, 1, 1, 0, 1, 'site', 'S', 's', 1, 1, 1, 1, 0, '', 0, 0)",
+);
 const LIBRARY: Id = Id::new(2);
 const FOLDER: Id = Id::new(3);
 
 /// Turns a new content database into one of the version before records, with a library, a folder and two documents that
 /// have values.
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 15] = [
+    const STEPS: [Sql; 17] = [
+        Sql::new("DROP TABLE site_logo"),
+        Sql::new("DROP TABLE site"),
         Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP TABLE record"),
         Sql::new("DROP TABLE field_index"),
@@ -328,7 +398,9 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
 
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 7] = [
+    const STEPS: [Sql; 9] = [
+        Sql::new("DROP TABLE site_logo"),
+        Sql::new("DROP TABLE site"),
         Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP INDEX revision_number"),
         Sql::new("ALTER TABLE revision DROP COLUMN number"),

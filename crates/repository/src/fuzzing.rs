@@ -99,6 +99,21 @@ pub fn records(input: &[u8]) {
     }
 }
 
+/// Templates, and files that may be logos, selected by the first byte.
+pub fn template(input: &[u8]) {
+    let Some((choice, rest)) = input.split_first() else { return };
+    if *choice == 0 {
+        let _ = crate::LogoImage::new(rest.to_vec());
+        return;
+    }
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if let Ok(template) = crate::Template::parse(text) {
+        let written = template.write();
+        assert_eq!(crate::Template::parse(&written).ok().as_ref(), Some(&template), "{written}");
+        assert_eq!(crate::Template::parse(&written).map(|again| again.write()).ok(), Some(written));
+    }
+}
+
 /// Returns the path of a scratch file that each run overwrites.
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("strongroom-fuzz-{name}-{}", std::process::id()))

@@ -16,10 +16,12 @@ mod jobs;
 mod lists;
 mod locations;
 mod locks;
+mod look;
 mod people;
 mod search;
 mod session;
 mod storage;
+mod templates;
 mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
@@ -74,6 +76,7 @@ pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locations::search_directory::SearchDirectory;
 pub use locations::search_home::{Generation, SearchHome};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
+pub use look::{LinkTarget, LogoImage, MAX_LOGO_BYTES, SiteLink, SiteLook, SiteLookChange};
 pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedVersion,
@@ -92,5 +95,9 @@ pub use storage::provider::{as_directory, open_directory_store, open_object_stor
 pub use storage::repair::{Repair, Repairs};
 pub use storage::status::{DatabaseStatus, StoreStatus};
 pub use storage::stores::NewStore;
+pub use templates::{
+    MAX_TEMPLATE_BYTES, NewSite, Template, TemplateDraft, TemplateKind, TemplateOrigin, TemplateSummary, TemplateText,
+    built_in_templates,
+};
 pub use uploads::unfinished::UNFINISHED_BYTES;
 pub use uploads::{Resumable, UploadPart};

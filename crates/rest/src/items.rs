@@ -22,6 +22,7 @@ use super::wire::content::Recycled;
 use super::wire::item::{self, ItemJson, Naming};
 use super::wire::library::NewLibrary;
 use super::wire::list::{List, limit};
+use super::wire::template::NewSiteForm;
 
 /// The path of an item.
 #[derive(Deserialize, IntoParams)]
@@ -220,22 +221,32 @@ async fn create_library(
 }
 
 /// Create a subsite of a site
+///
+/// With a template, everything in it is made at once, or nothing. If the template asks for people and some are given,
+/// the site has its own permissions; otherwise it inherits.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/sites",
     operation_id = "create_site",
     tag = "items",
     params(("id" = String, Path, description = "Identifier of the item"), Once),
-    request_body = Naming,
+    request_body = NewSiteForm,
     responses((status = 201, description = "The site", body = ItemJson))
 )]
 async fn create_site(
     caller: Authenticated,
     Ids([id]): Ids<1>,
-    create: Create<Naming>,
+    create: Create<NewSiteForm>,
 ) -> Answer<(StatusCode, Reply<ItemJson>)> {
-    let (session, naming) = create.with(caller.session);
-    let made = session.create_site(&id.into(), &Name::new(naming.name)?).await?;
+    let (session, form) = create.with(caller.session);
+    let (name, site) = (Name::new(form.name.as_str())?, id.into());
+    let made = match &form.template {
+        None => session.create_site(&site, &name).await?,
+        Some(template) => {
+            let template = session.template(Some(&site), template).await?;
+            session.create_site_from(&site, &name, &template, form.new_site()).await?
+        }
+    };
     Ok((StatusCode::CREATED, Reply(item::item(&session, made).await?)))
 }
 

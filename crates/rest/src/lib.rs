@@ -29,6 +29,7 @@ mod search_indexes;
 mod sharing;
 mod storage;
 mod suggestions;
+mod templates;
 mod uploads;
 mod users;
 mod views;

@@ -19,8 +19,8 @@ use http_core::server::state::AppState;
 use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
-    openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions, uploads, users,
-    views,
+    openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions, templates,
+    uploads, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -43,6 +43,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(libraries::routes())
         .merge(rows::routes())
         .merge(views::routes())
+        .merge(templates::routes())
         .merge(following::routes())
         .merge(sharing::routes())
         .merge(locks::routes())

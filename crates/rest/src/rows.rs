@@ -84,7 +84,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Create a list in a site
 ///
-/// The list has one column, for the titles of its rows. Add others with `create_column`.
+/// The list has one column, for the titles of its rows. Add others with `create_column`. With a template, the list has
+/// the columns, views and rows of it.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/lists",
@@ -100,8 +101,20 @@ async fn create_list(
     create: Create<NewList>,
 ) -> Answer<(StatusCode, Reply<ItemJson>)> {
     let (session, new) = create.with(caller.session);
-    let title = Name::new(new.title_column.unwrap_or_else(|| "Title".to_owned()))?;
-    let made = session.create_list(&id.into(), &Name::new(new.name)?, &title).await?;
+    let (name, site) = (Name::new(new.name)?, id.into());
+    let made = match (new.template, new.title_column) {
+        (None, title) => {
+            let title = Name::new(title.unwrap_or_else(|| "Title".to_owned()))?;
+            session.create_list(&site, &name, &title).await?
+        }
+        (Some(template), None) => {
+            let template = session.template(Some(&site), &template).await?;
+            session.create_list_from(&site, Some(&name), &template, &new.language).await?
+        }
+        (Some(_), Some(_)) => {
+            return Err(Error::invalid("a template has its own columns: leave title_column out").into());
+        }
+    };
     Ok((StatusCode::CREATED, Reply(item::item(&session, made).await?)))
 }
 

@@ -18,6 +18,7 @@ pub mod role;
 pub mod saved_search;
 pub mod server;
 pub mod site_collection;
+pub mod template;
 pub mod throttle;
 pub mod token;
 pub mod web_session;

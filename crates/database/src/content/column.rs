@@ -2,8 +2,8 @@
 
 use model::{ColumnKind, ColumnRole, Error, Id, Result};
 
-use crate::statement::count_columns;
-use crate::{Reader, Row, Transaction, params, statements};
+use crate::statement::{Inserts, count_columns, insert_rows};
+use crate::{Reader, Row, Transaction, Value, params, statements};
 
 /// The columns that [`read`] expects, in its order.
 macro_rules! column_columns {
@@ -12,6 +12,17 @@ macro_rules! column_columns {
             position, slot, role)
     };
 }
+
+/// The columns of a new definition, in the order of [`values`].
+macro_rules! insert {
+    () => {
+        "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required, \
+         position, slot, role) VALUES "
+    };
+}
+
+/// Number of definitions that one statement inserts.
+const GROUP: usize = 8;
 
 /// Number of columns of a definition in a row.
 const WIDTH: usize = count_columns(column_columns!("c"));
@@ -23,10 +34,9 @@ statements! {
         " FROM column_definition c WHERE c.slot {in $1} ORDER BY c.position, c.id");
     NAMED = concat!("SELECT ", column_columns!("c"), ", n.collection_id, n.scope_id
         FROM column_definition c JOIN node n ON n.id = c.library_id WHERE c.folded = $1 ORDER BY c.id");
-    NEXT_SLOT = "UPDATE slot_counter SET last = last + 1 RETURNING last";
-    INSERT = "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required,
-        position, slot, role)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    TAKE_SLOTS = "UPDATE slot_counter SET last = last + $1 RETURNING last";
+    INSERT = insert_rows!(insert!(), 11, 1);
+    INSERT_MANY = insert_rows!(insert!(), 11, GROUP);
     UPDATE = "UPDATE column_definition SET content_type_id = $2, name = $3, folded = $4, choices = $5, required = $6,
         position = $7 WHERE id = $1";
     DELETE = "DELETE FROM column_definition WHERE id = $1";
@@ -118,9 +128,31 @@ pub fn named(reader: &mut Reader<'_>, folded: &str) -> Result<Vec<PlacedColumn>>
 
 /// Adds a column and returns its new slot. A name that is taken in the library is a conflict.
 pub fn insert(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<i64> {
-    let slot: Option<i64> = transaction.find(NEXT_SLOT, &[], |row| row.get(0))?;
-    let slot = slot.ok_or_else(|| Error::corrupt("the counter of slots is missing"))?;
-    let values = params![
+    let slot = take_slots(transaction, 1)?;
+    transaction.execute(INSERT, &values(column, slot))?;
+    Ok(slot)
+}
+
+/// Adds many columns and sets their new slots. A name that is taken in a library is a conflict.
+pub fn insert_many(transaction: &mut Transaction<'_>, columns: &mut [ColumnRow]) -> Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let first = take_slots(transaction, columns.len())?;
+    columns.iter_mut().zip(first..).for_each(|(column, slot)| column.slot = slot);
+    let rows: Vec<_> = columns.iter().map(|column| values(column, column.slot).into()).collect();
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
+}
+
+/// Takes slots that no column has had, and returns the first of them.
+fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
+    let last: Option<i64> = transaction.find(TAKE_SLOTS, &params![count as i64], |row| row.get(0))?;
+    let last = last.ok_or_else(|| Error::corrupt("the counter of slots is missing"))?;
+    Ok(last - count as i64 + 1)
+}
+
+fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 11] {
+    params![
         column.id,
         column.library_id,
         column.content_type_id,
@@ -132,9 +164,7 @@ pub fn insert(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<i
         column.position,
         slot,
         column.role
-    ];
-    transaction.execute(INSERT, &values)?;
-    Ok(slot)
+    ]
 }
 
 /// Updates everything about a column except its kind.

@@ -3,7 +3,18 @@
 use model::{Error, Id, LibrarySettings, Result};
 
 use super::node::number;
+use crate::statement::{Inserts, insert_rows};
 use crate::{Reader, Row, Transaction, params, statements};
+
+/// The columns of the settings of a new library.
+macro_rules! insert {
+    () => {
+        "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, next_number) VALUES "
+    };
+}
+
+/// Number of libraries whose settings one statement inserts.
+const GROUP: usize = 8;
 
 statements! {
     FIND = "SELECT versioning, major_limit, minor_limit, require_checkout FROM library WHERE node_id = $1";
@@ -11,6 +22,8 @@ statements! {
         $4, $5)
         ON CONFLICT (node_id) DO UPDATE SET versioning = excluded.versioning, major_limit = excluded.major_limit,
         minor_limit = excluded.minor_limit, require_checkout = excluded.require_checkout";
+    INSERT = insert_rows!(insert!(), 6, 1);
+    INSERT_MANY = insert_rows!(insert!(), 6, GROUP);
     LOCK = "SELECT node_id FROM library WHERE node_id = $1 {for_update}";
     TAKE_NUMBERS = "UPDATE library SET next_number = next_number + $2 WHERE node_id = $1 RETURNING next_number";
 }
@@ -34,6 +47,16 @@ pub fn put(transaction: &mut Transaction<'_>, library: Id, settings: &LibrarySet
     let values =
         params![library, settings.versioning, settings.major_limit, settings.minor_limit, settings.require_checkout];
     transaction.execute(PUT, &values).map(drop)
+}
+
+/// Adds the settings of many new libraries and lists: identifier, settings, and the number of the next row.
+pub fn insert_many(transaction: &mut Transaction<'_>, libraries: &[(Id, LibrarySettings, i64)]) -> Result<()> {
+    let row = |(id, settings, next): &(Id, LibrarySettings, i64)| {
+        let LibrarySettings { versioning, major_limit, minor_limit, require_checkout } = settings;
+        params![*id, *versioning, *major_limit, *minor_limit, *require_checkout, *next].into()
+    };
+    let rows: Vec<_> = libraries.iter().map(row).collect();
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
 }
 
 /// Locks the row of a library or list until the transaction ends.

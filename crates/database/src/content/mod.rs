@@ -30,6 +30,7 @@ pub mod saved_view;
 pub mod scope;
 pub mod search;
 pub mod share_link;
+pub mod site;
 pub mod sorted;
 pub mod stored;
 pub mod tree;

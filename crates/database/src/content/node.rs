@@ -43,6 +43,8 @@ statements! {
         minor = $7, modified_at = $8, modified_by = $9 WHERE id = $1";
     FIND_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id");
     LOCK_MANY = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id {in $1} ORDER BY id {for_update}");
+    ROWS = concat!("SELECT ", node_columns!("node"),
+        " FROM node WHERE parent_id = $1 AND kind = 'row' ORDER BY id LIMIT $2");
     COUNT_ROWS = "SELECT COUNT(*) FROM (SELECT id FROM node WHERE parent_id = $1 AND kind = 'row' LIMIT $2) AS counted";
     UPDATE_ROW = "UPDATE node SET title = $2, version_id = $3, published_id = $4, major = $5, modified_at = $6,
         modified_by = $7 WHERE id = $1";
@@ -197,6 +199,11 @@ pub fn find_many(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
 /// Reads the items with these identifiers and locks their rows until the transaction ends, in order of identifier.
 pub fn lock_many(transaction: &mut Transaction<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     transaction.query(LOCK_MANY, &params![ids], read)
+}
+
+/// The first rows of a list, in the order in which they were added.
+pub fn rows(reader: &mut Reader<'_>, list: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(ROWS, &params![list, limit as i64], read)
 }
 
 /// Number of rows of a list, counted up to `most`.

@@ -2,15 +2,27 @@
 
 use model::{Id, Result};
 
-use crate::{Reader, Row, Transaction, params, statements};
+use crate::statement::{Inserts, insert_rows};
+use crate::{Reader, Row, Transaction, Value, params, statements};
+
+/// The columns of a new view, in the order of [`values`].
+macro_rules! insert {
+    () => {
+        "INSERT INTO saved_view (id, library_id, owner_id, name, folded, query, standard) VALUES "
+    };
+}
+
+/// Number of views that one statement inserts.
+const GROUP: usize = 8;
 
 statements! {
     LIST = "SELECT id, library_id, owner_id, name, folded, query, standard FROM saved_view
         WHERE library_id = $1 AND (owner_id = 0 OR owner_id = $2) ORDER BY owner_id, folded";
     FIND = "SELECT id, library_id, owner_id, name, folded, query, standard FROM saved_view WHERE id = $1";
-    PUT = "INSERT INTO saved_view (id, library_id, owner_id, name, folded, query, standard)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (library_id, owner_id, folded)
-        DO UPDATE SET name = excluded.name, query = excluded.query, standard = excluded.standard";
+    PUT = concat!(insert!(), "($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (library_id, owner_id, folded)
+        DO UPDATE SET name = excluded.name, query = excluded.query, standard = excluded.standard");
+    INSERT = insert_rows!(insert!(), 7, 1);
+    INSERT_MANY = insert_rows!(insert!(), 7, GROUP);
     ORDINARY = "UPDATE saved_view SET standard = FALSE WHERE library_id = $1 AND owner_id = $2 AND folded <> $3";
     DELETE = "DELETE FROM saved_view WHERE id = $1";
 }
@@ -61,8 +73,17 @@ pub fn put(transaction: &mut Transaction<'_>, view: &SavedViewRow) -> Result<()>
     if view.standard {
         transaction.execute(ORDINARY, &params![view.library_id, view.owner_id, &view.folded])?;
     }
-    let values = params![view.id, view.library_id, view.owner_id, &view.name, &view.folded, &view.query, view.standard];
-    transaction.execute(PUT, &values).map(drop)
+    transaction.execute(PUT, &values(view)).map(drop)
+}
+
+/// Adds many views, of which at most one is the standard of an owner and library. A name that is taken is a conflict.
+pub fn insert_many(transaction: &mut Transaction<'_>, views: &[SavedViewRow]) -> Result<()> {
+    let rows: Vec<_> = views.iter().map(|view| values(view).into()).collect();
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
+}
+
+fn values(view: &SavedViewRow) -> [Value<'_>; 7] {
+    params![view.id, view.library_id, view.owner_id, &view.name, &view.folded, &view.query, view.standard]
 }
 
 /// Deletes a view.

@@ -183,9 +183,11 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidIf
         | Code::InvalidJson
         | Code::InvalidLength
+        | Code::InvalidLink
         | Code::InvalidLinkPassword
         | Code::InvalidLockToken
         | Code::InvalidLogin
+        | Code::InvalidLogo
         | Code::InvalidMetadata
         | Code::InvalidName
         | Code::InvalidNetwork
@@ -197,6 +199,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidQuery
         | Code::InvalidScope
         | Code::InvalidStatement
+        | Code::InvalidTemplate
         | Code::InvalidText
         | Code::InvalidTime
         | Code::InvalidValue

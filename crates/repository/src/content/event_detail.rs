@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 48] = [
+pub const AUDIT_ACTIONS: [&str; 54] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -155,11 +155,17 @@ pub const AUDIT_ACTIONS: [&str; 48] = [
     "site.audit-reads",
     "site.create",
     "site.links",
+    "site.logo",
     "site.look",
+    "site.navigation",
     "site.quota",
     "version.delete",
     "version.publish",
     "version.restore",
+    "template.apply",
+    "template.delete",
+    "template.rename",
+    "template.save",
     "view.delete",
     "view.save",
 ];

@@ -206,7 +206,7 @@ impl Session {
 }
 
 /// Returns the distinct roles that a caller has from the grants of a scope; full control for a farm administrator.
-fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
+pub(crate) fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
     if principal.farm_administrator {
         return Ok(vec![Role::FULL_CONTROL]);
     }

@@ -22,7 +22,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// All actions that the audit log of the farm can contain.
-pub const FARM_ACTIONS: [&str; 47] = [
+pub const FARM_ACTIONS: [&str; 50] = [
     "account.change",
     "account.create",
     "account.delete",
@@ -39,6 +39,9 @@ pub const FARM_ACTIONS: [&str; 47] = [
     "database.create",
     "database.rebuild_indexes",
     "database.restore",
+    "farm-template.delete",
+    "farm-template.rename",
+    "farm-template.save",
     "group.change",
     "group.create",
     "group.delete",

@@ -11,7 +11,8 @@ use crate::items::item::Item;
 use crate::items::tree::held_parent;
 use crate::session::errors::{name_conflict, name_taken_hidden};
 use crate::session::guard::{Checked, Guard};
-use crate::session::locate::check_depth;
+use crate::session::locate::{Located, check_depth};
+use crate::session::target::join;
 use crate::{Session, Target};
 
 /// Number of versions of each row that a new list keeps.
@@ -61,12 +62,8 @@ impl Session {
         let guard = self.guard([&located])?;
         located.require_kind(NodeKind::Site)?;
         check_depth(&located, 0, name)?;
+        refuse_collection_address(&located, name)?;
         let path = located.path();
-        let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
-        if address.is_ok_and(|address| located.registry.collections.iter().any(|row| row.folded == address)) {
-            // A caller who may not know of that site collection learns only that the name is taken.
-            return Err(name_taken_hidden(name));
-        }
         let (site, name) = (located.node().id, name.clone());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
@@ -82,15 +79,20 @@ impl Session {
             if let Contents::Rows(_, title) = &contents {
                 add_title_column(transaction, guard.next_id(), row.id, title)?;
             }
-            guard.record(
-                transaction,
-                row.id,
-                &format!("{}.create", kind.as_str()),
-                crate::session::target::join(&path, name.as_str()),
-            )?;
+            guard.record(transaction, row.id, &format!("{}.create", kind.as_str()), join(&path, name.as_str()))?;
             guard.repetition.store_result(transaction, row.id)?;
             guard.item(transaction, row.id)
         };
         guard.write(write).await.map_err(name_conflict)
     }
+}
+
+/// Refuses a name for an item in a site that would take the address of a site collection.
+pub(crate) fn refuse_collection_address(site: &Located, name: &Name) -> Result<()> {
+    let address = SitePath::parse(&join(&site.path(), name.as_str())).map(|path| path.folded());
+    if address.is_ok_and(|address| site.registry.collections.iter().any(|row| row.folded == address)) {
+        // A caller who may not know of that site collection learns only that the name is taken.
+        return Err(name_taken_hidden(name));
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 mod address_prefixes;
 pub(crate) mod caller_view;
-mod containers;
+pub(crate) mod containers;
 mod copy;
 mod create;
 mod details;

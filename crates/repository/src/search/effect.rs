@@ -61,8 +61,14 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "site.audit-reads"
         | "site.create"
         | "site.links"
+        | "site.logo"
         | "site.look"
+        | "site.navigation"
         | "site.quota"
+        | "template.apply"
+        | "template.delete"
+        | "template.rename"
+        | "template.save"
         | "view.delete"
         | "view.save" => IndexEffect::Nothing,
         // An action of a newer version.

@@ -23,6 +23,7 @@ pub mod row;
 pub mod rules;
 pub mod saved_search;
 pub mod store;
+pub mod template;
 pub mod upload;
 pub mod version;
 pub mod view;

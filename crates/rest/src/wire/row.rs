@@ -26,6 +26,14 @@ pub struct NewList {
     #[serde(default)]
     #[schema(value_type = Option<super::rules::ItemName>)]
     pub title_column: Option<String>,
+    /// Name of the template to make it from.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::TemplateName>)]
+    pub template: Option<String>,
+    /// Language of the template's names and choices; English when absent.
+    #[serde(default)]
+    #[schema(value_type = super::rules::LanguageTag)]
+    pub language: String,
 }
 
 /// A row of a list.

@@ -200,6 +200,8 @@ rules! {
     FileType => of_length(1, 32).pattern(Some(concat!(r"^\.*[^./", control!(), blank!(), "]+$")));
     /// The name of a language of text in pictures, such as `deu`.
     RecognitionLanguage => of_length(2, 20).pattern(Some("^[0-9A-Za-z_]+$"));
+    /// The name of a template: small letters, digits and hyphens.
+    TemplateName => of_length(1, 63).pattern(Some("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"));
     /// Order, filter and columns in the form of the query string of a library's page: at most 4,000 bytes without
     /// control characters.
     ViewQuery => of_length(0, 4_000).pattern(Some(concat!("^[^", control!(), "]*$")));
@@ -299,6 +301,7 @@ pub fn of_path(path: &str, word: &str) -> Option<RefOr<Schema>> {
         (_, "digest") => DigestText::schema(),
         (_, "kind") => PolicyWord::schema(),
         (_, "path") => ItemPath::schema(),
+        (path, "name") if path.contains("/templates/") => TemplateName::schema(),
         (_, "store" | "target") => plain(),
         (path, "token") if path.contains("/locks/") => plain(),
         (path, "id") if path.contains("/uploads/") => plain(),

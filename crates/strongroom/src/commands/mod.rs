@@ -23,6 +23,7 @@ mod sandbox;
 mod search;
 mod serve;
 mod site;
+mod site_template;
 mod size;
 mod user;
 mod verdict;

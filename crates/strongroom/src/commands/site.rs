@@ -8,9 +8,9 @@ use model::{Error, LibrarySettings, Result, SitePath, Versioning, grouped};
 use repository::{DatabaseStatus, Session, SiteCollection, SiteUsage, Target};
 use serde_json::{Value, json};
 
-use super::farm;
 use super::output::{show, table, time};
 use super::size::{parse_size, size};
+use super::{farm, site_template};
 use crate::configuration::CommonArguments;
 
 /// Arguments of `strongroom site`.
@@ -61,6 +61,11 @@ enum Action {
         /// Versioning of documents
         #[arg(long, value_parser = ["none", "major", "major-minor"], default_value = "major")]
         versioning: String,
+    },
+    /// Make sites and lists from templates, and templates of them
+    Template {
+        #[command(subcommand)]
+        action: site_template::Action,
     },
     /// Manage content databases
     Database {
@@ -158,6 +163,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             ))
         }
         Action::AddLibrary { path, versioning } => add_library(session, &path, &versioning).await,
+        Action::Template { action } => site_template::act(session, action).await,
         Action::Database { action: DatabaseAction::List } => databases(session).await,
         Action::Database { action: DatabaseAction::Add { name, location } } => {
             session.create_content_database(&name, location.as_deref()).await?;

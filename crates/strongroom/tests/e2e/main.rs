@@ -73,6 +73,7 @@ mod store_directories;
 mod store_removal;
 mod streams;
 mod support;
+mod templates;
 mod unreadable;
 mod unresponsive_stores;
 mod webdav;

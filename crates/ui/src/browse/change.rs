@@ -110,14 +110,12 @@ pub async fn undo_delete(sent: SubmittedForm) -> PageResult {
 enum New {
     Folder,
     Library,
-    Site,
 }
 
 fn new_form<'a>(page: &'a Page, place: &Item, what: New, name: &str) -> Form<'a> {
     let (word, title) = match what {
         New::Folder => ("new-folder", page.s("action.new-folder")),
         New::Library => ("new-library", page.s("action.new-library")),
-        New::Site => ("new-site", page.s("action.new-site")),
     };
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
     if matches!(what, New::Library) {
@@ -144,7 +142,6 @@ async fn ask_new(visit: Visit, id: &str, what: New) -> PageResult {
     let right = match what {
         New::Folder => Right::Add,
         New::Library => Right::ManageLibraries,
-        New::Site => Right::ManageSite,
     };
     let place = find_for(&visit, id, right).await?;
     Ok(html(&new_form(&visit.page, &place, what, "")))
@@ -158,7 +155,6 @@ async fn make_new(id: &str, sent: SubmittedForm, what: New) -> PageResult {
     let made = match (Name::new(text.trim()), what) {
         (Err(error), _) => Err(error),
         (Ok(name), New::Folder) => visit.session.create_folder(&target, &name).await,
-        (Ok(name), New::Site) => visit.session.create_site(&target, &name).await,
         (Ok(name), New::Library) => {
             let settings = LibrarySettings {
                 versioning: Versioning::parse(&fields.text("versioning"))?,
@@ -195,14 +191,4 @@ pub async fn new_library(visit: Visit, Path(id): Path<String>) -> PageResult {
 /// Creates a library.
 pub async fn do_new_library(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     make_new(&id, sent, New::Library).await
-}
-
-/// Shows the form for a new site.
-pub async fn new_site(visit: Visit, Path(id): Path<String>) -> PageResult {
-    ask_new(visit, &id, New::Site).await
-}
-
-/// Creates a site.
-pub async fn do_new_site(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
-    make_new(&id, sent, New::Site).await
 }

@@ -44,7 +44,6 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
         .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))
         .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
-        .route("/items/{id}/new-site", get(change::new_site).post(change::do_new_site))
         .route("/items/{id}/view", get(view_form::ask).post(view_form::apply))
         .route("/items/{id}/views", get(view_form::ask_save).post(view_form::save))
         .route("/items/{id}/views/{view}/delete", post(view_form::delete))

@@ -51,6 +51,11 @@ const KNOWN: &[&str] = &[
     "toast.followed",
     "toast.left",
     "toast.seen",
+    "toast.navigation",
+    "toast.theme",
+    "toast.logo",
+    "toast.logo-removed",
+    "toast.template-saved",
 ];
 
 /// Redirects to a page with a message.

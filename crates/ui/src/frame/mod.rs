@@ -19,6 +19,7 @@ pub mod page;
 pub mod reader;
 pub mod refuse;
 pub mod sign_in_form;
+pub mod templates;
 pub mod texts;
 pub mod value_format;
 pub mod visit;

@@ -1,11 +1,12 @@
 //! Side bar and breadcrumbs.
 
-use model::{Code, Error, NodeKind, Result, Right};
-use repository::{Item, SearchQuery, Session, Sort, Target};
+use axum::http::Uri;
+use model::{Code, Error, ErrorKind, Id, NodeKind, Result, Right};
+use repository::{Item, LinkTarget, SearchQuery, Session, SiteLink, SiteLook, Sort, Target};
 
 use super::address;
 use super::format::icon;
-use super::page::{NavGroup, NavLink, Page, SearchPlace};
+use super::page::{NavGroup, NavLink, Page, SearchPlace, SiteBar, SiteBarLink};
 use super::visit::Visit;
 
 /// Limit on libraries and sites in the side bar.
@@ -30,7 +31,9 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
     let (libraries, lists, sites) = inside(&visit.session, site, here).await?;
-    visit.page.accent = site.accent;
+    let look = look_of(&visit.session, site).await?;
+    visit.page.accent = look.theme.unwrap_or(site.accent);
+    visit.page.site_bar = site_bar(&visit.session, site, here, look).await?;
     let page = &visit.page;
     let home =
         NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
@@ -89,6 +92,46 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     Ok(())
 }
 
+/// Returns how a site looks. A caller who may not open it sees the look of its site collection.
+async fn look_of(session: &Session, site: &Item) -> Result<SiteLook> {
+    match session.site_look(&Target::Id(site.id)).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(SiteLook::default()),
+        look => look,
+    }
+}
+
+/// Returns the bar of a site, without links to pages of this server that the caller may not know of.
+async fn site_bar(session: &Session, site: &Item, here: Id, look: SiteLook) -> Result<Option<SiteBar>> {
+    let mut links = Vec::with_capacity(look.links.len());
+    for SiteLink { label, target } in look.links {
+        let (href, current) = match target {
+            LinkTarget::Item { id, path } => (address::browse(&path), id == here),
+            LinkTarget::Address(link) if may_show(session, &link).await? => (link, false),
+            LinkTarget::Address(_) => continue,
+        };
+        links.push(SiteBarLink { href, label, current });
+    }
+    let logo = look.logo.map(|mark| format!("/items/{}/logo?mark={mark}", site.id)).unwrap_or_default();
+    if links.is_empty() && logo.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(SiteBar { title: site.name.clone(), href: address::browse(&site.path), logo, links }))
+}
+
+/// Returns whether a link leads to something that the caller may know of, as far as its address tells.
+async fn may_show(session: &Session, link: &str) -> Result<bool> {
+    if link != "/browse" && !link.starts_with("/browse/") {
+        return Ok(true);
+    }
+    let Ok(uri) = link.parse::<Uri>() else { return Ok(false) };
+    let Ok(target) = address::target(&uri) else { return Ok(false) };
+    match session.item(&target).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter. Lists contain no
 /// documents, so the place is the site of a list.
@@ -103,7 +146,7 @@ pub fn set_search_place(page: &mut Page, way: &[Item]) {
 }
 
 /// Returns the links to the libraries, lists and sites in a site.
-async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>, Vec<NavLink>)> {
+async fn inside(session: &Session, site: &Item, here: Id) -> Result<(Vec<NavLink>, Vec<NavLink>, Vec<NavLink>)> {
     let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_LISTED).await?;
     let link = |item: &Item| NavLink {
         href: address::browse(&item.path),
@@ -152,6 +195,7 @@ pub fn fill_farm_side_bar(page: &mut Page, current: &str) -> Result<()> {
         link("/farm/users", "user", page.s("farm.users")),
         link("/farm/groups", "group", page.s("farm.groups")),
         link("/farm/roles", "key", page.s("farm.roles")),
+        link("/farm/templates", "copy", page.s("template.all")),
     ];
     let storage = vec![
         link("/farm/stores", "database", page.s("nav.stores")),

@@ -35,6 +35,28 @@ pub struct NavLink {
     pub current: bool,
 }
 
+/// The bar above the pages of a site: its logo, its name and its links.
+pub struct SiteBar {
+    /// Name of the site.
+    pub title: String,
+    /// URL of the site.
+    pub href: String,
+    /// URL of its logo; empty for none.
+    pub logo: String,
+    /// Its links.
+    pub links: Vec<SiteBarLink>,
+}
+
+/// A link of the bar of a site.
+pub struct SiteBarLink {
+    /// Target URL.
+    pub href: String,
+    /// Label of the link.
+    pub label: String,
+    /// True if the page is within its target.
+    pub current: bool,
+}
+
 /// A titled group of links in the side bar.
 pub struct NavGroup {
     /// Its title; may be empty.
@@ -113,6 +135,8 @@ pub struct Page {
     pub here: String,
     /// Side bar; may be empty.
     pub nav: Vec<NavGroup>,
+    /// Bar of the site; `None` for a site with neither links nor a logo.
+    pub site_bar: Option<SiteBar>,
     /// Content of the search box.
     pub query: String,
     /// The place that the page shows, for searches in it.
@@ -136,6 +160,7 @@ impl Page {
             flash: Flash::of(headers),
             here,
             nav: Vec::new(),
+            site_bar: None,
             query: String::new(),
             search_place: None,
             own_search: false,

@@ -30,6 +30,8 @@ struct LibraryPage<'a> {
     policy: Option<Described>,
     administers: bool,
     is_list: bool,
+    /// Set if the caller may save templates.
+    keeps_templates: bool,
 }
 
 struct ColumnRow {
@@ -65,7 +67,20 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     };
     let administers = visit.session.principal().farm_administrator;
     let page = &visit.page;
-    Ok(html(&LibraryPage { page, item, crumbs, versioning, settings, columns, types, policy, administers, is_list }))
+    let keeps_templates = way.first().is_some_and(|root| root.rights.has(Right::ManageSite));
+    Ok(html(&LibraryPage {
+        page,
+        item,
+        crumbs,
+        versioning,
+        settings,
+        columns,
+        types,
+        policy,
+        administers,
+        is_list,
+        keeps_templates,
+    }))
 }
 
 /// Changes the settings.

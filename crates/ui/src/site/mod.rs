@@ -1,9 +1,12 @@
-//! Administration of sites and libraries: settings, columns, permissions and audit log.
+//! Administration of sites and libraries: settings, look, columns, permissions, templates and audit log.
 
 mod audit;
 pub mod library_settings;
+mod look;
+mod new_site;
 mod permissions;
 mod settings;
+pub mod templates;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -16,7 +19,23 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/settings", get(library_settings::show).post(library_settings::save))
         .route("/items/{id}/columns/{column}", get(library_settings::column).post(library_settings::save_column))
         .route("/items/{id}/columns/{column}/delete", post(library_settings::delete_column))
+        .route("/items/{id}/new-site", get(new_site::ask).post(new_site::make))
         .route("/items/{id}/site-settings", get(settings::show).post(settings::save))
+        .route("/items/{id}/navigation", post(look::save_navigation))
+        .route("/items/{id}/theme", post(look::save_theme))
+        .route("/items/{id}/logo", get(look::logo).post(look::upload_logo))
+        .route("/items/{id}/logo/delete", post(look::remove_logo))
+        .route("/items/{id}/save-template", get(templates::ask_save).post(templates::save))
+        .route("/items/{id}/templates", get(templates::list))
+        .route("/items/{id}/templates/upload", get(templates::ask_upload).post(templates::upload))
+        .route("/items/{id}/templates/{name}", get(templates::download))
+        .route("/items/{id}/templates/{name}/rename", get(templates::ask_rename).post(templates::rename))
+        .route("/items/{id}/templates/{name}/delete", post(templates::delete))
+        .route("/farm/templates", get(templates::list_of_farm))
+        .route("/farm/templates/upload", get(templates::ask_upload_to_farm).post(templates::upload_to_farm))
+        .route("/farm/templates/{name}", get(templates::download_of_farm))
+        .route("/farm/templates/{name}/rename", get(templates::ask_rename_in_farm).post(templates::rename_in_farm))
+        .route("/farm/templates/{name}/delete", post(templates::delete_of_farm))
         .route("/items/{id}/types", post(library_settings::make_type))
         .route("/items/{id}/types/{type}/delete", post(library_settings::delete_type))
         .route("/items/{id}/permissions", get(permissions::show))

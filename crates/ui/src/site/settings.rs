@@ -2,16 +2,20 @@
 //! rules.
 
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, Query};
 use model::{Accent, Error, NodeKind, Right, Versioning};
-use repository::{Item, SiteCollection, Sort, Target};
+use repository::{Item, SiteCollection, SiteLook, Sort, Target};
+use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
+use crate::frame::form::Choice;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item};
+
+use super::look::EditedLink;
 
 /// Limit on libraries and subsites listed with their settings.
 const MAX_LISTED: usize = 100;
@@ -41,10 +45,24 @@ struct Settings<'a> {
     /// The root site, which has the settings of the whole site collection. `None` on its own page.
     whole: Option<Crumb>,
     administers: bool,
+    look: SiteLook,
+    edited: Vec<EditedLink>,
+    /// Parts of the site that can be added to its links.
+    parts: Vec<Choice>,
+    /// Set if the caller may save templates.
+    keeps_templates: bool,
+}
+
+/// Query parameters of the page.
+#[derive(Default, Deserialize)]
+pub struct Moved {
+    /// The button that moved a link last, such as `up-3`, which keeps the focus.
+    #[serde(default)]
+    moved: String,
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(Moved { moved }): Query<Moved>) -> PageResult {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such site"))?;
@@ -53,6 +71,8 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
         return Err(Error::not_found("this is not a site").into());
     }
     let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MAX_LISTED).await?;
+    let look = visit.session.site_look(&target).await?;
+    let parts = listed.items.iter().map(|item| Choice::new(item.id.to_string(), item.name.as_str(), false)).collect();
     let (mut libraries, mut sites) = (Vec::new(), Vec::new());
     for below in listed.items {
         let href = address::browse(&below.path);
@@ -103,6 +123,10 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
             label: root.name.clone(),
         }),
         administers: visit.session.principal().farm_administrator,
+        edited: look.links.iter().enumerate().map(|(index, link)| EditedLink::of(link, index, &moved)).collect(),
+        look,
+        parts,
+        keeps_templates: way.first().is_some_and(|root| root.rights.has(Right::ManageSite)),
     }))
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use model::{Id, MAX_PAGE, Role, StoreState, Timestamp};
 use repository::{
     AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, SearchToSave, Session, Sort, StoreStatus,
-    Work,
+    Target, Template, TemplateOrigin, Work,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl Case {
         ] {
             case.words.insert(word, value);
         }
-        for word in ["main", "database", "collection", "directory", "migrate", "collect", "crawl"] {
+        for word in ["team", "tasks", "main", "database", "collection", "directory", "migrate", "collect", "crawl"] {
             case.words.insert(word, word.into());
         }
         let fields: String = row.fields.iter().map(|(_, value)| *value).collect();
@@ -95,6 +95,9 @@ impl Case {
         }
         if speaks_of(&["search"]) {
             case.make_search(n).await;
+        }
+        if speaks_of(&["kept"]) {
+            case.make_templates(n).await;
         }
         if text.contains("{id=upload}") {
             case.make_upload(farm, n).await;
@@ -246,6 +249,23 @@ impl Case {
         self.words.insert("search", self.admin.save_search(new).await.unwrap().to_string());
     }
 
+    /// Saves a template for the farm and one of the same name for the site collection. Those of the case before are
+    /// deleted, because their number is limited.
+    async fn make_templates(&mut self, n: usize) {
+        let site = Target::Id(self.words["site"].parse().unwrap());
+        for place in [None, Some(&site)] {
+            for template in self.admin.templates(place).await.unwrap() {
+                let own = if place.is_some() { TemplateOrigin::SiteCollection } else { TemplateOrigin::Farm };
+                if template.origin == own {
+                    self.admin.delete_template(place, &template.name).await.unwrap();
+                }
+            }
+            let text = template_text(&format!("kept-{n}"));
+            self.admin.save_template(place, Template::parse(&text).unwrap()).await.unwrap();
+        }
+        self.words.insert("kept", format!("kept-{n}"));
+    }
+
     async fn make_upload(&mut self, farm: &Farm, n: usize) {
         let said = format!("path {}", STANDARD.encode(format!("Documents/upload-{n}.txt")));
         let fields = [("tus-resumable", "1.0.0"), ("upload-length", "6"), ("upload-metadata", &said)];
@@ -306,6 +326,9 @@ impl Case {
             lines.push(format!("{:?} {:?}", admin.locks(&target).await, admin.links(&target).await));
         }
         lines.push(format!("{:?}", admin.saved_searches().await));
+        let site = Target::Id(self.words["site"].parse().unwrap());
+        lines.push(format!("{:?} {:?}", admin.templates(Some(&site)).await, admin.templates(None).await));
+        lines.push(format!("{:?}", admin.site_look(&site).await));
         lines.push(format!("{:?} {:?}", admin.groups("", MAX_PAGE).await, admin.roles().await));
         lines.push(format!("{:?}", logins(admin).await));
         if let Some(user) = self.people.get("user") {
@@ -343,6 +366,14 @@ fn uploads(farm: &Farm) -> Vec<(String, u64)> {
     let mut found: Vec<_> = entries.map(entry).collect();
     found.sort();
     found
+}
+
+/// Returns a template of one list.
+pub fn template_text(name: &str) -> String {
+    format!(
+        "format = 1\nkind = \"list\"\nname = \"{name}\"\ntitle = \"Kept\"\n[list]\nname = \"Kept\"\nholds = \"rows\"\n\
+         columns = [{{ name = \"T\", kind = \"text\", role = \"title\" }}]\n"
+    )
 }
 
 fn word(value: &Value, name: &str) -> String {

@@ -4,7 +4,7 @@ use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::case::Case;
+use super::case::{Case, template_text};
 use super::people::{Column, People};
 use super::table::Row;
 use super::{Farm, Reply, canary};
@@ -122,6 +122,9 @@ impl Opened {
             fields.push((name, if *name == "destination" { format!("/dav/{value}") } else { value }));
         }
         let mut body = case.fill(body);
+        if body == "TEMPLATE" {
+            body = template_text(&format!("sent-{}", case.word("n")));
+        }
         match self.door {
             Protocol::Rest => rest_fields(case, row, &body, &mut fields),
             Protocol::Dav => {
@@ -163,8 +166,16 @@ impl Opened {
             );
         }
         fields.push(("content-type", "application/x-www-form-urlencoded".into()));
+        if row.body == "TEMPLATE" {
+            return format!("form_token={token}&text={}", urlencode(&body));
+        }
         format!("form_token={token}&{body}")
     }
+}
+
+/// Encodes the value of a field of a form.
+fn urlencode(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 fn rest_fields(case: &Case, row: &Row, body: &str, fields: &mut Vec<(&str, String)>) {

@@ -1,0 +1,9 @@
+//! How a site looks: its navigation, its theme and its logo.
+
+pub(crate) mod links;
+mod logo;
+pub(crate) mod options;
+mod site;
+
+pub use logo::{LogoImage, MAX_LOGO_BYTES};
+pub use site::{LinkTarget, SiteLink, SiteLook, SiteLookChange};

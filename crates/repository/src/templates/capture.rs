@@ -1,0 +1,192 @@
+//! Making a template of a site or list that exists: what its columns, views and settings are, and nothing of who uses
+//! it. People, permissions and identifiers are left out.
+
+use async_recursion::async_recursion as boxed;
+use database::Reader;
+use database::content::column::{self, ColumnRow};
+use database::content::{node, record};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right};
+
+use super::format::{
+    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_ROWS, MAX_TEMPLATE_BYTES, Template, TemplateKind,
+    Text, invalid, value_to_toml,
+};
+use super::view_query;
+use crate::items::item::Item;
+use crate::look::LinkTarget;
+use crate::session::known::Viewed;
+use crate::{Column, Session, Sort, Target};
+
+/// Number of rows that are looked at, of which a caller who may not see all of them gets fewer.
+const LOOKED_AT: usize = 1_000;
+
+/// A template to be made of a site or list.
+#[derive(Clone, Debug, Default)]
+pub struct TemplateDraft {
+    /// Name in addresses.
+    pub name: String,
+    /// Title; the name of the item if this is empty.
+    pub title: String,
+    /// What one gets.
+    pub description: String,
+    /// Set to take along the first 200 rows of each list.
+    pub with_rows: bool,
+}
+
+impl Session {
+    /// Makes a template of a site with its lists and libraries, or of a list, as far as the caller may see them.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden` unless the caller manages the site or list; `Conflict` with code `wrong_kind`; `Invalid`
+    /// with code `invalid_template` for something that no template can have.
+    #[boxed]
+    pub async fn template_of(&self, target: &Target, draft: TemplateDraft) -> Result<Template> {
+        let known = self.locate(target).await?;
+        let (kind, right) = match known.kind() {
+            NodeKind::Site => (TemplateKind::Site, Right::ManageSite),
+            NodeKind::List => (TemplateKind::List, Right::ManageLibraries),
+            _ => {
+                return Err(Error::conflict("templates are made of sites and lists").with_code(Code::WrongKind));
+            }
+        };
+        known.to(right)?;
+        let item = self.item(target).await?;
+        let mut template = Template {
+            format: FORMAT,
+            kind,
+            name: draft.name.clone(),
+            title: Text::Same(if draft.title.is_empty() { item.name.clone() } else { draft.title.clone() }),
+            description: Text::Same(draft.description.clone()),
+            ask: Vec::new(),
+            grants: Vec::new(),
+            theme: None,
+            navigation: Vec::new(),
+            lists: Vec::new(),
+            list: None,
+        };
+        let mut budget = Budget(MAX_TEMPLATE_BYTES);
+        match kind {
+            TemplateKind::List => template.list = Some(self.list_template(&item, draft.with_rows, &mut budget).await?),
+            TemplateKind::Site => self.fill_site(&mut template, &item, draft.with_rows, &mut budget).await?,
+        }
+        // What no template can have is said here, not when somebody uses it.
+        Template::parse(&template.write())
+    }
+
+    async fn fill_site(&self, template: &mut Template, site: &Item, rows: bool, budget: &mut Budget) -> Result<()> {
+        let target = Target::Id(site.id);
+        let (_, page) = self.list(&target, Sort::Name, false, None, MAX_PAGE).await?;
+        let mut below = page.items;
+        below.retain(|item| matches!(item.kind, NodeKind::Library | NodeKind::List) && item.rights.has(Right::View));
+        // In the order in which they were created.
+        below.sort_by_key(|item| item.id);
+        for item in &below {
+            template.lists.push(self.list_template(item, rows, budget).await?);
+        }
+        let look = self.site_look(&target).await?;
+        template.theme = look.theme.map(|theme| theme.as_str().to_owned());
+        for link in look.links {
+            let label = Some(Text::Same(link.label));
+            match link.target {
+                LinkTarget::Item { id, .. } => {
+                    let list = below.iter().find(|item| item.id == id).map(|item| item.name.clone());
+                    let label = label.filter(|label| list.as_deref() != Some(label.key()));
+                    template.navigation.extend(list.map(|list| LinkTemplate { list: Some(list), link: None, label }));
+                }
+                LinkTarget::Address(address) => {
+                    template.navigation.push(LinkTemplate { list: None, link: Some(address), label });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn list_template(&self, item: &Item, rows: bool, budget: &mut Budget) -> Result<ListTemplate> {
+        let target = Target::Id(item.id);
+        let (columns, types) = self.columns(&target).await?;
+        let settings = self.library_settings(&target).await?;
+        let views = self.views(&target).await?;
+        let is_list = item.kind == NodeKind::List;
+        let type_name = |id: Id| types.iter().find(|one| one.id == id).map(|one| one.name.clone());
+        let known: Vec<_> = columns.iter().map(|column| (column.id, column.name.as_str(), &column.kind)).collect();
+        let view = |saved: &crate::SavedView| super::format::ViewTemplate {
+            name: Text::Same(saved.name.clone()),
+            default: saved.standard,
+            ..view_query::read(&saved.query, &known)
+        };
+        let mut list = ListTemplate {
+            name: Text::Same(item.name.clone()),
+            template: None,
+            holds: if is_list { Holds::Rows } else { Holds::Documents },
+            versioning: Some(settings.versioning.as_str().to_owned()),
+            major_limit: Some(settings.major_limit),
+            minor_limit: (!is_list).then_some(settings.minor_limit),
+            require_checkout: (!is_list).then_some(settings.require_checkout),
+            types: types.iter().map(|one| Text::Same(one.name.clone())).collect(),
+            columns: columns.iter().map(|column| column_template(column, type_name)).collect(),
+            views: views.iter().filter(|view| view.shared).map(view).collect(),
+            rows: Vec::new(),
+        };
+        if rows && is_list {
+            let most = budget.0;
+            let read = move |reader: &mut Reader<'_>, located: &Viewed| rows_of(reader, located, most);
+            list.rows = self.view(&target, read).await?.1;
+        }
+        let size = list.rows.iter().map(|row| row.to_string().len()).sum();
+        budget.0 = budget.0.checked_sub(size).ok_or_else(too_large)?;
+        Ok(list)
+    }
+}
+
+/// Bytes that the rows of a template may still take.
+struct Budget(usize);
+
+fn too_large() -> Error {
+    invalid(format!("its rows take more than {} MiB: save it without rows", MAX_TEMPLATE_BYTES >> 20))
+}
+
+fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) -> ColumnTemplate {
+    let mut choices: Vec<Text> = Vec::new();
+    if let ColumnKind::Choice(all) = &column.kind {
+        for choice in all {
+            if choices.iter().all(|known| known.key() != choice) {
+                choices.push(Text::Same(choice.clone()));
+            }
+        }
+    }
+    ColumnTemplate {
+        name: Text::Same(column.name.clone()),
+        kind: column.kind.as_str().to_owned(),
+        required: column.required && column.role != Some(ColumnRole::Title),
+        choices,
+        role: column.role.map(|role| role.as_str().to_owned()),
+        content_type: column.content_type_id.and_then(type_name),
+    }
+}
+
+/// Returns the first rows of a list that the caller may open, without people and without values that the columns no
+/// longer take.
+fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<toml::Table>> {
+    let columns = column::list(reader, list.node().id)?;
+    let opens = |row: &node::NodeRow| list.may_know(row) && list.access.rights(row.scope_id).has(Right::View);
+    let rows = node::rows(reader, list.node().id, LOOKED_AT)?;
+    let ids: Vec<Id> = rows.iter().filter(|row| opens(row)).map(|row| row.id).take(MAX_ROWS).collect();
+    let (mut found, mut left) = (Vec::new(), most);
+    record::for_each(reader, &ids, |id, fields| {
+        let mut row = toml::Table::new();
+        for ColumnRow { slot, kind, name, .. } in &columns {
+            let value = fields.get(*slot, kind)?.filter(|value| kind.check(value).is_ok());
+            if let Some(ColumnValue::Text(text)) = &value {
+                left = left.checked_sub(text.len()).ok_or_else(too_large)?;
+            }
+            if let Some(value) = value.as_ref().and_then(value_to_toml) {
+                row.insert(name.clone(), value);
+            }
+        }
+        let is_whole = columns.iter().all(|column| !column.required || row.contains_key(&column.name));
+        found.extend(is_whole.then_some((id, row)));
+        Ok(())
+    })?;
+    found.sort_by_key(|(id, _)| *id);
+    Ok(found.into_iter().map(|(_, row)| row).collect())
+}

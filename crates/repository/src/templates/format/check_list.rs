@@ -1,0 +1,248 @@
+//! What must hold in a list or library of a template.
+
+use std::collections::HashSet;
+
+use model::{ColumnKind, ColumnValue, Name, NodeKind, Result, Versioning};
+
+use crate::is_built_in_column;
+
+use super::reason::invalid;
+use super::rules::{at_most, check_name, distinct, is_template_name, short};
+use super::template::{ColumnTemplate, Holds, ListTemplate, ViewColumn, ViewTemplate};
+use super::text::Text;
+use super::values::value_of;
+
+const MAX_COLUMNS: usize = 200;
+const MAX_TYPES: usize = 100;
+const MAX_CHOICES: usize = 500;
+const MAX_CHOICE: usize = 255;
+const MAX_VIEWS: usize = 50;
+const MAX_VIEW_COLUMNS: usize = 60;
+const MAX_FILTER: usize = 300;
+const MAX_VERSIONS: u32 = 50_000;
+/// Limit on the rows of one list.
+pub(in crate::templates) const MAX_ROWS: usize = 200;
+/// Limit on the bytes of all texts of one row.
+const MAX_ROW_BYTES: usize = 256 << 10;
+
+/// Columns that every list has, and whether a view can be sorted by them.
+const COMMON: [(&str, bool); 7] = [
+    ("name", true),
+    ("type", true),
+    ("modified", true),
+    ("by", true),
+    ("size", true),
+    ("created", false),
+    ("version", false),
+];
+/// Columns that every list has and by which a view can be limited.
+const FILTERED: [&str; 3] = ["name", "type", "modified"];
+
+/// Checks a list of a template for sites.
+pub(super) fn check(list: &ListTemplate) -> Result<()> {
+    let Some(name) = &list.template else { return check_parts(list) };
+    let fail = |what: String| Err(invalid(format!("list {:?}: {what}", short(list.name.key()))));
+    check_name("a list", &list.name)?;
+    if !is_template_name(name) {
+        return fail(format!("{:?} cannot be the name of a template", short(name)));
+    }
+    let bare = ListTemplate { name: list.name.clone(), template: list.template.clone(), ..ListTemplate::default() };
+    if *list != bare {
+        return fail("a list with a template has nothing else but a name".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks the list of a template for one list.
+pub(super) fn check_own(list: &ListTemplate) -> Result<()> {
+    if list.template.is_some() {
+        return Err(invalid("the list of a template for lists has no `template` itself".to_owned()));
+    }
+    if list.holds != Holds::Rows {
+        return Err(invalid("a template for a list says holds = \"rows\"".to_owned()));
+    }
+    check_parts(list)
+}
+
+fn check_parts(list: &ListTemplate) -> Result<()> {
+    check_name("a list", &list.name)?;
+    let parts = || -> Result<()> {
+        check_settings(list)?;
+        at_most("content types", list.types.len(), MAX_TYPES)?;
+        at_most("columns", list.columns.len(), MAX_COLUMNS)?;
+        at_most("views", list.views.len(), MAX_VIEWS)?;
+        at_most("rows", list.rows.len(), MAX_ROWS)?;
+        list.types.iter().try_for_each(|one| check_name("a content type", one))?;
+        distinct("content type", list.types.iter())?;
+        list.columns.iter().try_for_each(|column| check_column(list, column))?;
+        distinct("column", list.columns.iter().map(|column| &column.name))?;
+        let titles = list.columns.iter().filter(|column| column.role.is_some()).count();
+        match (list.holds, titles) {
+            (Holds::Rows, 1) | (Holds::Documents, 0) => {}
+            (Holds::Rows, _) => return Err(invalid("exactly one column has role = \"title\"".to_owned())),
+            (Holds::Documents, _) => return Err(invalid("no column of a library has role = \"title\"".to_owned())),
+        }
+        list.views.iter().try_for_each(|view| check_view(list, view))?;
+        distinct("view", list.views.iter().map(|view| &view.name))?;
+        if list.views.iter().filter(|view| view.default).count() > 1 {
+            return Err(invalid("more than one view is the default".to_owned()));
+        }
+        list.rows.iter().enumerate().try_for_each(|(index, row)| {
+            check_row(list, row).map_err(|why| invalid(format!("row {}: {why}", index + 1)))
+        })
+    };
+    // The reason alone, without the words that every such error begins with.
+    parts().map_err(|error| match error.named() {
+        [reason] => invalid(format!("list {:?}: {reason}", short(list.name.key()))),
+        _ => error,
+    })
+}
+
+fn check_settings(list: &ListTemplate) -> Result<()> {
+    let versioning = list.versioning.as_deref().map(Versioning::parse).transpose();
+    let versioning = versioning.map_err(|error| invalid(error.message().to_owned()))?;
+    if [list.major_limit, list.minor_limit].into_iter().flatten().any(|limit| limit > MAX_VERSIONS) {
+        return Err(invalid(format!("at most {MAX_VERSIONS} versions can be kept; 0 keeps all")));
+    }
+    let drafts = versioning == Some(Versioning::MajorMinor) || list.require_checkout == Some(true);
+    match list.holds {
+        Holds::Rows if drafts || list.minor_limit.is_some() => {
+            Err(invalid("the rows of a list have neither drafts nor check-outs".to_owned()))
+        }
+        Holds::Rows if !list.types.is_empty() => Err(invalid("rows have no content types".to_owned())),
+        Holds::Documents if !list.rows.is_empty() => Err(invalid("a library has no rows".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
+    let fail = |what: String| Err(invalid(format!("column {:?}: {what}", short(column.name.key()))));
+    check_name("a column", &column.name)?;
+    let place = match list.holds {
+        Holds::Documents => NodeKind::Library,
+        Holds::Rows => NodeKind::List,
+    };
+    for name in column.name.all() {
+        if Name::new(name).is_ok_and(|name| is_built_in_column(place, &name)) {
+            return fail(format!("every list has a column {name:?} already"));
+        }
+    }
+    let kind = match kind_of(column, "en") {
+        Ok(kind) => kind,
+        Err(error) => return fail(error.message().to_owned()),
+    };
+    match kind {
+        ColumnKind::Choice(_) => {
+            let bad =
+                |text: &str| text.is_empty() || text.chars().count() > MAX_CHOICE || text.chars().any(char::is_control);
+            if column.choices.len() > MAX_CHOICES || column.choices.iter().flat_map(Text::all).any(bad) {
+                return fail(format!("it has 1 to {MAX_CHOICES} choices of 1 to {MAX_CHOICE} characters in one line"));
+            }
+            if let Err(error) = distinct("choice", column.choices.iter()) {
+                return fail(error.named().first().cloned().unwrap_or_default());
+            }
+        }
+        _ if !column.choices.is_empty() => return fail("only a choice column has choices".to_owned()),
+        _ => {}
+    }
+    match column.role.as_deref() {
+        None => {}
+        Some("title") if kind == ColumnKind::Text => {}
+        Some("title") => return fail("the column of titles is a text column".to_owned()),
+        Some(other) => return fail(format!("the role {:?} is unknown; there is \"title\"", short(other))),
+    }
+    match &column.content_type {
+        Some(name) if !list.types.iter().any(|known| known.key() == name) => {
+            fail(format!("the content type {:?} is not in `types`", short(name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the kind of a column, with its choices in a language.
+pub(in crate::templates) fn kind_of(column: &ColumnTemplate, language: &str) -> Result<ColumnKind> {
+    let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
+    ColumnKind::parse(&column.kind, choices)
+}
+
+fn check_view(list: &ListTemplate, view: &ViewTemplate) -> Result<()> {
+    let fail = |what: String| Err(invalid(format!("view {:?}: {what}", short(view.name.key()))));
+    check_name("a view", &view.name)?;
+    let own = |name: &str| list.columns.iter().find(|column| column.name.key() == name);
+    let common = |name: &str| COMMON.iter().find(|(known, _)| *known == name);
+    match view.shape.as_deref() {
+        None | Some("table") => {}
+        Some("grid") if list.holds == Holds::Rows => {}
+        Some(other) => return fail(format!("it cannot be shown as {:?}", short(other))),
+    }
+    if view.columns.len() > MAX_VIEW_COLUMNS {
+        return fail(format!("it has more than {MAX_VIEW_COLUMNS} columns"));
+    }
+    let mut seen = HashSet::new();
+    for ViewColumn { column, width } in &view.columns {
+        if own(column).is_none() && (column == "name" || common(column).is_none()) {
+            return fail(format!("there is no column {:?}", short(column)));
+        }
+        if !seen.insert(column) {
+            return fail(format!("the column {:?} is shown twice", short(column)));
+        }
+        if width.is_some_and(|width| !(40..=900).contains(&width)) {
+            return fail("the width of a column is 40 to 900".to_owned());
+        }
+    }
+    match &view.sort {
+        Some(sort) if own(sort).is_none() && !common(sort).is_some_and(|(_, sorts)| *sorts) => {
+            return fail(format!("it cannot be sorted by {:?}", short(sort)));
+        }
+        None if view.group || view.descending => {
+            return fail("group and descending need a column to sort by".to_owned());
+        }
+        _ => {}
+    }
+    for (name, value) in &view.filter {
+        if value.is_empty() || value.chars().count() > MAX_FILTER || value.chars().any(char::is_control) {
+            return fail(format!("a condition has 1 to {MAX_FILTER} characters in one line"));
+        }
+        match own(name) {
+            None if FILTERED.contains(&name.as_str()) => {}
+            None => return fail(format!("it cannot be limited by {:?}", short(name))),
+            Some(column) if column.kind == "person" => return fail("a template has no people".to_owned()),
+            Some(column) if column.kind == "choice" && !column.choices.iter().any(|choice| choice.key() == value) => {
+                return fail(format!("the column {:?} has no choice {:?}", short(name), short(value)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks a row in every language of its texts.
+fn check_row(list: &ListTemplate, row: &toml::Table) -> std::result::Result<(), String> {
+    let mut languages = vec!["en"];
+    languages.extend(list.columns.iter().flat_map(|column| &column.choices).flat_map(Text::tags));
+    let texts: Vec<Text> = row.values().filter_map(Text::of_value).collect();
+    languages.extend(texts.iter().flat_map(Text::tags));
+    languages.sort_unstable();
+    languages.dedup();
+    for language in languages {
+        let mut bytes = 0;
+        for (name, value) in row {
+            let column = list.columns.iter().find(|column| column.name.key() == name);
+            let column = column.ok_or_else(|| format!("there is no column {:?}", short(name)))?;
+            let kind = kind_of(column, language).map_err(|error| error.message().to_owned())?;
+            let read = value_of(&kind, &column.choices, value, language);
+            match read.map_err(|why| format!("column {:?}: {why}", short(name)))? {
+                ColumnValue::Text(text) => bytes += text.len(),
+                _ => bytes += 16,
+            }
+        }
+        if bytes > MAX_ROW_BYTES {
+            return Err(format!("its texts have more than {} KiB", MAX_ROW_BYTES >> 10));
+        }
+    }
+    let needed = |column: &&ColumnTemplate| column.required || column.role.is_some();
+    match list.columns.iter().filter(needed).find(|column| !row.contains_key(column.name.key())) {
+        Some(column) => Err(format!("the column {:?} needs a value", short(column.name.key()))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,192 @@
+//! Writing of templates. What is written reads back as the same template.
+
+use std::fmt::Write as _;
+
+use toml::Value;
+
+use super::template::{
+    ColumnTemplate, GrantTemplate, Holds, LinkTemplate, ListTemplate, Template, TemplateKind, ViewColumn, ViewTemplate,
+};
+use super::text::Text;
+
+impl Template {
+    /// Returns the template as a file.
+    pub fn write(&self) -> String {
+        let mut out = Out(String::new());
+        out.key("format", self.format.to_string());
+        out.key("kind", quoted(self.kind.as_str()));
+        out.key("name", quoted(&self.name));
+        out.key("title", text(&self.title));
+        if self.description != Text::default() {
+            out.key("description", text(&self.description));
+        }
+        if self.kind == TemplateKind::Site {
+            out.values("ask", self.ask.iter().map(text));
+            out.values("grants", self.grants.iter().map(grant));
+            if let Some(theme) = &self.theme {
+                out.key("theme", quoted(theme));
+            }
+            out.values("navigation", self.navigation.iter().map(link));
+        }
+        for list in &self.lists {
+            out.0.push_str("\n[[lists]]\n");
+            out.list(list);
+        }
+        if let Some(list) = &self.list {
+            out.0.push_str("\n[list]\n");
+            out.list(list);
+        }
+        out.0
+    }
+}
+
+struct Out(String);
+
+impl Out {
+    fn key(&mut self, key: &str, value: String) {
+        self.0.extend([key, " = ", &value, "\n"]);
+    }
+
+    /// Writes each value in a line of its own.
+    fn values(&mut self, key: &str, values: impl ExactSizeIterator<Item = String>) {
+        if values.len() == 0 {
+            return;
+        }
+        self.0.extend([key, " = [\n"]);
+        values.for_each(|value| self.0.extend(["    ", &value, ",\n"]));
+        self.0.push_str("]\n");
+    }
+
+    fn list(&mut self, list: &ListTemplate) {
+        self.key("name", text(&list.name));
+        if let Some(template) = &list.template {
+            self.key("template", quoted(template));
+        }
+        if list.holds == Holds::Rows {
+            self.key("holds", quoted("rows"));
+        }
+        if let Some(versioning) = &list.versioning {
+            self.key("versioning", quoted(versioning));
+        }
+        for (key, limit) in [("major_limit", list.major_limit), ("minor_limit", list.minor_limit)] {
+            if let Some(limit) = limit {
+                self.key(key, limit.to_string());
+            }
+        }
+        if let Some(must) = list.require_checkout {
+            self.key("require_checkout", must.to_string());
+        }
+        self.values("types", list.types.iter().map(text));
+        self.values("columns", list.columns.iter().map(column));
+        self.values("views", list.views.iter().map(view));
+        self.values("rows", list.rows.iter().map(table));
+    }
+}
+
+/// Writes a text in quotation marks, on one line. It is valid as a key, too.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            // Nothing in a string that is written to can fail.
+            c if c.is_control() => drop(write!(out, "\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_bare(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+/// Writes a table in one line.
+fn inline<K: AsRef<str>>(entries: impl IntoIterator<Item = (K, String)>) -> String {
+    let entry = |(key, value): (K, String)| match is_bare(key.as_ref()) {
+        true => format!("{} = {value}", key.as_ref()),
+        false => format!("{} = {value}", quoted(key.as_ref())),
+    };
+    format!("{{ {} }}", entries.into_iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// Writes the entries of a table that are present.
+fn present<const N: usize>(entries: [(&str, Option<String>); N]) -> String {
+    inline(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
+}
+
+fn array(values: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    (values.len() > 0).then(|| format!("[{}]", values.collect::<Vec<_>>().join(", ")))
+}
+
+fn text(text: &Text) -> String {
+    match text {
+        Text::Same(text) => quoted(text),
+        Text::Languages(texts) => inline(texts.iter().map(|(tag, text)| (tag, quoted(text)))),
+    }
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Table(entries) => table(entries),
+        other => other.to_string(),
+    }
+}
+
+fn table(entries: &toml::Table) -> String {
+    inline(entries.iter().map(|(key, one)| (key, value(one))))
+}
+
+fn yes(set: bool) -> Option<String> {
+    set.then(|| true.to_string())
+}
+
+fn grant(grant: &GrantTemplate) -> String {
+    inline([("to", quoted(&grant.to)), ("role", quoted(&grant.role))])
+}
+
+fn link(link: &LinkTemplate) -> String {
+    match link {
+        LinkTemplate { list: Some(list), link: None, label: None } => quoted(list),
+        LinkTemplate { list, link, label } => present([
+            ("label", label.as_ref().map(text)),
+            ("list", list.as_deref().map(quoted)),
+            ("link", link.as_deref().map(quoted)),
+        ]),
+    }
+}
+
+fn column(column: &ColumnTemplate) -> String {
+    present([
+        ("name", Some(text(&column.name))),
+        ("kind", Some(quoted(&column.kind))),
+        ("required", yes(column.required)),
+        ("choices", array(column.choices.iter().map(text))),
+        ("role", column.role.as_deref().map(quoted)),
+        ("type", column.content_type.as_deref().map(quoted)),
+    ])
+}
+
+fn view(view: &ViewTemplate) -> String {
+    let shown = |column: &ViewColumn| match column.width {
+        None => quoted(&column.column),
+        Some(width) => inline([("column", quoted(&column.column)), ("width", width.to_string())]),
+    };
+    let filter = view.filter.iter().map(|(name, value)| (name, quoted(value)));
+    present([
+        ("name", Some(text(&view.name))),
+        ("default", yes(view.default)),
+        ("as", view.shape.as_deref().map(quoted)),
+        ("columns", array(view.columns.iter().map(shown))),
+        ("sort", view.sort.as_deref().map(quoted)),
+        ("descending", yes(view.descending)),
+        ("group", yes(view.group)),
+        ("filter", (!view.filter.is_empty()).then(|| inline(filter))),
+    ])
+}

@@ -1,0 +1,202 @@
+//! The rows of the database that lists of a template become.
+
+use std::borrow::Cow;
+
+use database::Transaction;
+use database::content::column::{self, ColumnRow};
+use database::content::event::EventRow;
+use database::content::fields::Fields;
+use database::content::node::{self, NodeRow};
+use database::content::saved_view::{self, SavedViewRow};
+use database::content::{library, record};
+use model::{
+    ColumnRole, ColumnValue, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber, Versioning,
+};
+
+use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
+use super::view_query::{self, NamedColumn};
+use crate::columns::fields::title_of;
+use crate::session::guard::Guard;
+use crate::session::target::join;
+
+/// Number of versions of each row that a new list keeps.
+const ROW_VERSIONS: u32 = 100;
+/// Limit on the query of a view, in bytes.
+const MAX_VIEW_BYTES: usize = 4_000;
+
+/// New lists and libraries, collected so that each table is written in few statements.
+pub(super) struct Plan<'a> {
+    guard: &'a Guard,
+    language: &'a str,
+    now: Timestamp,
+    nodes: Vec<NodeRow>,
+    settings: Vec<(Id, LibrarySettings, i64)>,
+    types: Vec<(Id, Id, Name)>,
+    columns: Vec<ColumnRow>,
+    views: Vec<SavedViewRow>,
+    /// Rows with their values, by the position of a column in `columns`. All rows of one list follow each other.
+    rows: Vec<(NodeRow, Vec<(usize, ColumnValue)>)>,
+    events: Vec<EventRow>,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(guard: &'a Guard, language: &'a str, now: Timestamp) -> Self {
+        Self {
+            guard,
+            language,
+            now,
+            nodes: Vec::new(),
+            settings: Vec::new(),
+            types: Vec::new(),
+            columns: Vec::new(),
+            views: Vec::new(),
+            rows: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Adds a new item that holds no rows, such as the site of the lists.
+    pub(super) fn add_node(&mut self, node: NodeRow, path: &str) -> Result<()> {
+        let action = format!("{}.create", node.kind.as_str());
+        self.events.push(self.guard.event(self.guard.caller(), node.id, &action, path.into())?);
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    /// Adds a list or library in a site and returns its identifier.
+    pub(super) fn add_list(&mut self, site: &NodeRow, path: &str, list: &ListTemplate, name: &Name) -> Result<Id> {
+        let kind = match list.holds {
+            Holds::Documents => NodeKind::Library,
+            Holds::Rows => NodeKind::List,
+        };
+        let node = NodeRow::new(self.guard.next_id(), site, kind, name, self.guard.caller(), self.now);
+        let path = join(path, name.as_str());
+        self.settings.push((node.id, settings_of(list)?, 1 + list.rows.len() as i64));
+        let first = self.columns.len();
+        self.add_columns(node.id, list)?;
+        self.add_views(node.id, list, first)?;
+        self.add_rows(&node, &path, list, first)?;
+        let id = node.id;
+        self.add_node(node, &path)?;
+        Ok(id)
+    }
+
+    fn add_columns(&mut self, list: Id, template: &ListTemplate) -> Result<()> {
+        let mut types = Vec::new();
+        for one in &template.types {
+            let id = self.guard.next_id();
+            types.push((one.key(), id));
+            self.types.push((id, list, Name::new(one.in_language(self.language))?));
+        }
+        for (position, column) in (0..).zip(&template.columns) {
+            let name = Name::new(column.name.in_language(self.language))?;
+            let of = column.content_type.as_deref();
+            let is_title = column.role.is_some();
+            self.columns.push(ColumnRow {
+                id: self.guard.next_id(),
+                library_id: list,
+                content_type_id: of.and_then(|of| types.iter().find(|(key, _)| *key == of)).map(|(_, id)| *id),
+                folded: name.folded(),
+                name: name.as_str().to_owned(),
+                kind: kind_of(column, self.language)?,
+                required: column.required || is_title,
+                position,
+                slot: 0,
+                role: is_title.then_some(ColumnRole::Title),
+            });
+        }
+        Ok(())
+    }
+
+    fn add_views(&mut self, list: Id, template: &ListTemplate, first: usize) -> Result<()> {
+        let mut named = Vec::with_capacity(template.columns.len());
+        for (row, column) in self.columns[first..].iter().zip(&template.columns) {
+            let choices = column.choices.iter();
+            let choices = choices.map(|choice| (choice.key().into(), choice.in_language(self.language).into()));
+            named.push(NamedColumn { id: row.id, name: Cow::Borrowed(column.name.key()), choices: choices.collect() });
+        }
+        for view in &template.views {
+            let name = Name::new(view.name.in_language(self.language))?;
+            let query = view_query::write(view, &named);
+            if query.len() > MAX_VIEW_BYTES {
+                return Err(invalid(format!(
+                    "the view {:?} has too many columns or conditions: it takes more than 4,000 bytes",
+                    name.as_str()
+                )));
+            }
+            self.views.push(SavedViewRow {
+                id: self.guard.next_id(),
+                library_id: list,
+                owner_id: Id::NONE,
+                folded: name.folded(),
+                name: name.as_str().to_owned(),
+                query,
+                standard: view.default,
+            });
+        }
+        Ok(())
+    }
+
+    fn add_rows(&mut self, list: &NodeRow, path: &str, template: &ListTemplate, first: usize) -> Result<()> {
+        for (number, row) in (1..).zip(&template.rows) {
+            let name = Name::new(number.to_string())?;
+            let mut node =
+                NodeRow::new(self.guard.next_id(), list, NodeKind::Row, &name, self.guard.caller(), self.now);
+            node.version_id = Some(self.guard.next_id());
+            node.published_id = node.version_id;
+            node.number = VersionNumber::new(1, 0);
+            let mut values = Vec::new();
+            for (index, column) in template.columns.iter().enumerate() {
+                let Some(value) = row.get(column.name.key()) else { continue };
+                let kind = &self.columns[first + index].kind;
+                let value = value_of(kind, &column.choices, value, self.language).map_err(invalid)?;
+                values.push((first + index, value));
+            }
+            let event = self.guard.event(self.guard.caller(), node.id, "row.create", join(path, name.as_str()).into());
+            self.events.push(event?);
+            self.rows.push((node, values));
+        }
+        Ok(())
+    }
+
+    /// Stores everything.
+    pub(super) fn store(mut self, transaction: &mut Transaction<'_>) -> Result<()> {
+        node::insert_many(transaction, &self.nodes)?;
+        library::insert_many(transaction, &self.settings)?;
+        for (id, list, name) in &self.types {
+            column::insert_content_type(transaction, *id, *list, name.as_str(), &name.folded())?;
+        }
+        column::insert_many(transaction, &mut self.columns)?;
+        saved_view::insert_many(transaction, &self.views)?;
+        let (mut nodes, values): (Vec<NodeRow>, Vec<_>) = self.rows.into_iter().unzip();
+        let mut fields = Vec::with_capacity(nodes.len());
+        for (node, values) in nodes.iter_mut().zip(&values) {
+            let mut of_row = Fields::default();
+            values.iter().for_each(|(index, value)| of_row.set(self.columns[*index].slot, Some(value)));
+            // A row has a value in the column of titles, so this column is not before that of its first value.
+            let first = values.first().map_or(0, |(index, _)| *index);
+            node.title = title_of(&self.columns[first..], &of_row)?;
+            fields.push(of_row);
+        }
+        node::insert_many(transaction, &nodes)?;
+        let records: Vec<_> = nodes.iter().zip(&fields).collect();
+        for of_list in records.chunk_by(|(one, _), (other, _)| one.library_id == other.library_id) {
+            record::insert_many(transaction, of_list)?;
+        }
+        self.guard.record_all(transaction, &self.events)
+    }
+}
+
+/// Returns the settings of a list or library.
+fn settings_of(list: &ListTemplate) -> Result<LibrarySettings> {
+    let usual = match list.holds {
+        Holds::Documents => LibrarySettings::default(),
+        Holds::Rows => LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() },
+    };
+    Ok(LibrarySettings {
+        versioning: list.versioning.as_deref().map(Versioning::parse).transpose()?.unwrap_or(usual.versioning),
+        major_limit: list.major_limit.unwrap_or(usual.major_limit),
+        minor_limit: list.minor_limit.unwrap_or(usual.minor_limit),
+        require_checkout: list.require_checkout.unwrap_or(usual.require_checkout),
+    })
+}

@@ -1,0 +1,163 @@
+//! The views of templates as the queries that pages store and read (decision 15). Only this file and the pages know
+//! their form.
+
+use std::borrow::Cow;
+
+use form_urlencoded::Serializer;
+use model::{ColumnKind, Id};
+
+use super::format::{ViewColumn, ViewTemplate};
+
+/// A column of the list, as the query names it and as the template names it.
+pub(super) struct NamedColumn<'a> {
+    pub(super) id: Id,
+    pub(super) name: Cow<'a, str>,
+    /// What the filter of a choice column compares, by what the template says. Empty for other columns.
+    pub(super) choices: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+/// Returns the query of a view.
+pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>]) -> String {
+    let own = |name: &str| columns.iter().find(|column| column.name == name);
+    let word = |name: &str| own(name).map_or_else(|| name.to_owned(), |column| column.id.to_string());
+    let mut query = Serializer::new(String::new());
+    if let Some(shape) = &view.shape {
+        query.append_pair("as", shape);
+    }
+    query.append_pair("sort", &view.sort.as_deref().map_or_else(|| "name".to_owned(), word));
+    if view.descending {
+        query.append_pair("order", "descending");
+    }
+    if view.group {
+        query.append_pair("group", "yes");
+    }
+    for (name, value) in &view.filter {
+        match (own(name), name.as_str()) {
+            (Some(column), _) => {
+                let choice = column.choices.iter().find(|(key, _)| key == value);
+                let value = choice.map_or(value.as_str(), |(_, shown)| shown);
+                query.append_pair(&format!("f-{}", column.id), value);
+            }
+            (None, "type") => drop(query.append_pair("kind", value)),
+            (None, "modified") => {
+                let (from, to) = value.split_once("..").unwrap_or((value, value));
+                for (key, day) in [("from", from), ("to", to)].into_iter().filter(|(_, day)| !day.is_empty()) {
+                    query.append_pair(key, day);
+                }
+            }
+            (None, _) => drop(query.append_pair("name", value)),
+        }
+    }
+    let shown = view.columns.iter().map(|ViewColumn { column, width }| match width {
+        Some(width) => format!("{}:{width}", word(column)),
+        None => word(column),
+    });
+    let shown = shown.collect::<Vec<_>>().join(",");
+    if !shown.is_empty() {
+        query.append_pair("cols", &shown);
+    }
+    query.finish()
+}
+
+/// Reads the query of a view. Conditions on people and parts that name nothing are left out.
+pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemplate {
+    const COMMON: [&str; 6] = ["type", "modified", "by", "size", "created", "version"];
+    let own = |word: &str| word.parse().ok().and_then(|id: Id| columns.iter().find(|(known, ..)| *known == id));
+    // A list can have a column of its own that is called like one of those that libraries have.
+    let is_free = |word: &str| columns.iter().all(|(_, name, _)| *name != word);
+    let name = |word: &str| match COMMON.contains(&word) {
+        true => Some(word.to_owned()).filter(|word| is_free(word)),
+        false => own(word).map(|(_, name, _)| (*name).to_owned()),
+    };
+    let (mut view, mut days) = (ViewTemplate::default(), [String::new(), String::new()]);
+    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+        let value = value.trim();
+        match &*key {
+            "sort" => view.sort = name(value).filter(|name| !matches!(name.as_str(), "created" | "version")),
+            "as" if matches!(value, "table" | "grid") => view.shape = Some(value.to_owned()),
+            "order" => view.descending = value == "descending",
+            "group" => view.group = value == "yes",
+            "from" => value.clone_into(&mut days[0]),
+            "to" => value.clone_into(&mut days[1]),
+            "name" | "kind" if !value.is_empty() => {
+                let key = if key == "name" { "name" } else { "type" };
+                if is_free(key) {
+                    view.filter.insert(key.to_owned(), value.to_owned());
+                }
+            }
+            "cols" => {
+                for word in value.split(',') {
+                    let (word, width) =
+                        word.split_once(':').map_or((word, None), |(word, width)| (word, width.parse().ok()));
+                    let width = width.map(|width: u16| width.clamp(40, 900));
+                    let column = name(word).filter(|name| view.columns.iter().all(|known| known.column != *name));
+                    view.columns.extend(column.map(|column| ViewColumn { column, width }));
+                }
+            }
+            _ => {
+                let column = key.strip_prefix("f-").and_then(own);
+                match column {
+                    Some((_, _, ColumnKind::Person)) | None => {}
+                    Some((_, _, ColumnKind::Choice(choices))) if !choices.iter().any(|choice| choice == value) => {}
+                    Some(_) if value.is_empty() => {}
+                    Some((_, name, _)) => drop(view.filter.insert((*name).to_owned(), value.to_owned())),
+                }
+            }
+        }
+    }
+    if days.iter().any(|day| !day.is_empty()) {
+        view.filter.insert("modified".to_owned(), days.join(".."));
+    }
+    if view.sort.is_none() {
+        (view.group, view.descending) = (false, false);
+    }
+    view
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_reads_back_from_its_query() {
+        let kinds = [ColumnKind::Choice(vec!["Offen & neu".into()]), ColumnKind::Date, ColumnKind::Person];
+        let names = ["Status", "Due: a, b", "Who"];
+        let columns: Vec<_> = (1..).zip(names).map(|(id, name)| (Id::new(id), name)).collect();
+        let named: Vec<_> = columns
+            .iter()
+            .map(|(id, name)| NamedColumn { id: *id, name: (*name).into(), choices: Vec::new() })
+            .collect();
+        let known: Vec<_> = columns.iter().zip(&kinds).map(|((id, name), kind)| (*id, *name, kind)).collect();
+        let shown = |column: &str, width| ViewColumn { column: column.into(), width };
+        let view = ViewTemplate {
+            columns: vec![shown("Due: a, b", Some(120)), shown("modified", None)],
+            shape: Some("grid".into()),
+            sort: Some("Status".into()),
+            descending: true,
+            group: true,
+            filter: [("Status", "Offen & neu"), ("name", "a+b"), ("modified", "2026-01-01.."), ("type", "text/plain")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..ViewTemplate::default()
+        };
+        let query = write(&view, &named);
+        assert_eq!(
+            query,
+            "as=grid&sort=1&order=descending&group=yes&f-1=Offen+%26+neu&from=2026-01-01&name=a%2Bb&kind=text%2Fplain\
+             &cols=2%3A120%2Cmodified"
+        );
+        assert_eq!(read(&query, &known), view);
+        // What names a person or nothing is left out.
+        let odd = read("sort=9&group=yes&f-3=anna&f-1=Shut&f-8=x&cols=9,2,2,9:1&who=anna&%ff", &known);
+        assert_eq!(odd, ViewTemplate { columns: vec![shown("Due: a, b", None)], ..ViewTemplate::default() });
+    }
+
+    #[test]
+    fn choices_are_those_of_the_language() {
+        let column =
+            NamedColumn { id: Id::new(1), name: "Status".into(), choices: vec![("Open".into(), "Offen".into())] };
+        let filter = [("Status".to_owned(), "Open".to_owned())].into();
+        let view = ViewTemplate { filter, ..ViewTemplate::default() };
+        assert_eq!(write(&view, &[column]), "sort=name&f-1=Offen");
+    }
+}

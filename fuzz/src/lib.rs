@@ -3,6 +3,7 @@
 pub mod extract;
 pub mod queries;
 pub mod readers;
+pub mod sheets;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -104,3 +104,44 @@ for (const scheme of ['light', 'dark']) {
     });
   }
 }
+
+test('rows go to a workbook and come back from it', async () => {
+  const page = await openPage(browser, server, { scheme: 'light', viewport: WIDE });
+  await signIn(page);
+  await page.goto('/browse');
+  await page.getByRole('link', { name: 'New list' }).click();
+  await answer(page, { Name: 'Workbook', 'Title column': 'Task' }, 'Create');
+  await page.getByRole('heading', { name: 'Workbook' }).waitFor();
+  page.expectFault(/422/);
+  const menu = async (name) => {
+    await page.getByRole('button', { name: 'More' }).first().click();
+    return page.getByRole('link', { name });
+  };
+  const titles = () => page.locator('tbody tr[data-id] .item a').allTextContents();
+  // Without a file, the form stays a dialog and sends what was pasted.
+  await (await menu('Paste rows')).click();
+  await look(page, 'paste');
+  await page.locator('#form').getByRole('button', { name: 'Save rows' }).click();
+  await page.getByText('Paste rows, or choose a file.').waitFor();
+  await answer(page, { Rows: '=1+1\nsecond' }, 'Save rows');
+  await page.getByRole('link', { name: '=1+1', exact: true }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), (await menu('Download as Excel workbook')).click()]);
+  assert.equal(download.suggestedFilename(), 'Workbook.xlsx');
+  const file = await download.path();
+  for (const [name, said] of [['wrong.xlsx', 'damaged or encrypted'], ['rows.csv', undefined]]) {
+    await page.goto('/browse/Workbook');
+    await (await menu('Paste rows')).click();
+    const buffer = Buffer.from(said ? 'PK\x03\x04 and nothing more' : 'third\n');
+    await page.locator('#f-file').setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+    await page.locator('#form').getByRole('button', { name: 'Save rows' }).click();
+    if (said) await page.locator('#form-fault').waitFor();
+    else await page.getByRole('link', { name: 'third', exact: true }).waitFor();
+    if (said) await look(page, 'wrong-file');
+  }
+  await (await menu('Paste rows')).click();
+  await page.locator('#f-file').setInputFiles(file);
+  await Promise.all([page.waitForNavigation(), page.locator('#form').getByRole('button', { name: 'Save rows' }).click()]);
+  await page.getByRole('heading', { name: 'Workbook' }).waitFor();
+  assert.deepEqual(await titles(), ['=1+1', 'second', 'third']);
+  await page.finish();
+});

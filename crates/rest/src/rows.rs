@@ -16,10 +16,11 @@ use utoipa_axum::routes;
 use http_core::identity::Authenticated;
 use http_core::protocol::{content_type, idempotency};
 use http_core::server::error::Answer;
+use http_core::server::request::acquire_costly;
 use http_core::server::request_body;
 use http_core::server::state::AppState;
-use http_core::transfer::listing_cursor;
 use http_core::transfer::rows_csv::{self, Mode};
+use http_core::transfer::{listing_cursor, rows_xlsx};
 
 use super::extract::{Create, Ids, Query};
 use super::wire::Once;
@@ -63,6 +64,14 @@ pub struct ExportQuery {
     order: Option<String>,
 }
 
+impl ExportQuery {
+    fn request(self) -> Result<ListRequest> {
+        let query = RowQuery { sort: self.sort, order: self.order, ..RowQuery::default() };
+        let (sort, descending) = order_of(&query)?;
+        Ok(ListRequest { sort, descending, ..ListRequest::default() })
+    }
+}
+
 /// Options of an import.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
@@ -70,6 +79,17 @@ pub struct ExportQuery {
 pub struct ImportQuery {
     /// True to change nothing, and only to say what would be refused.
     dry_run: bool,
+}
+
+/// Options of an import from a workbook.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct WorkbookQuery {
+    /// True to change nothing, and only to say what would be refused.
+    dry_run: bool,
+    /// Name of the sheet; the first one that is visible when absent.
+    sheet: Option<String>,
 }
 
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -80,6 +100,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(revisions))
         .routes(routes!(export_rows))
         .routes(routes!(import_rows))
+        .routes(routes!(export_workbook, import_workbook))
 }
 
 /// Create a list in a site
@@ -247,10 +268,7 @@ async fn revisions(
     responses((status = 200, description = "The file", body = Vec<u8>, content_type = "text/csv"))
 )]
 async fn export_rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ExportQuery>) -> Answer<Response> {
-    let query = RowQuery { sort: query.sort, order: query.order, ..RowQuery::default() };
-    let (sort, descending) = order_of(&query)?;
-    let request = ListRequest { sort, descending, ..ListRequest::default() };
-    Ok(rows_csv::send(caller.session, &id.into(), request, false).await?)
+    Ok(rows_csv::send(caller.session, &id.into(), query.request()?, false).await?)
 }
 
 /// Add and change rows of a list by CSV
@@ -273,19 +291,79 @@ async fn import_rows(
     Query(query): Query<ImportQuery>,
     request: Request,
 ) -> Answer<Reply<ImportReport>> {
-    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if kind.is_none_or(|kind| content_type::essence(kind) != "text/csv") {
-        return Err(Error::invalid("the body must be CSV: send Content-Type: text/csv")
-            .with_code(Code::UnsupportedMediaType)
-            .into());
-    }
+    require_type(&request, "text/csv", "CSV")?;
     let key = idempotency::key(request.headers())?;
     let body = request_body::read_to_end(request.into_body(), request_body::FIELDS).await?;
     let read = |bytes: &[u8]| Ok((rows_csv::Table::read(bytes)?, Digest::new(*blake3::hash(bytes).as_bytes())));
     let (table, digest) = request_body::parse_off_thread(body, read).await?;
     let once = key.map(|key| (format!("{key} in {id}"), digest));
-    let mode = if query.dry_run { Mode::Check } else { Mode::Possible };
-    Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, mode, once.as_ref()).await?.into()))
+    Ok(Reply(rows_csv::import(&caller.session, &id.into(), table, mode(query.dry_run), once.as_ref()).await?.into()))
+}
+
+/// Download the rows of a list as an Excel workbook
+///
+/// The first column is `#`, the number of the row; the others are the columns of the list, with typed cells. Times are
+/// in UTC. A text that is longer than a cell of Excel holds (32,767 characters) is cut, and says so at its end.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/rows.xlsx",
+    operation_id = "export_workbook",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), ExportQuery),
+    responses((status = 200, description = "The workbook", body = Vec<u8>,
+        content_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))
+)]
+async fn export_workbook(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<ExportQuery>,
+) -> Answer<Response> {
+    Ok(rows_xlsx::send(caller.session, &id.into(), query.request()?).await?)
+}
+
+/// Add and change rows of a list by an Excel workbook
+///
+/// The first row of the sheet has the titles: names of columns, and `#` for the number of a row to change; rows without
+/// a number are added. At most 5,000 rows, and 10 MiB. A formula counts as its stored result. Cells with a date are
+/// read by their number format. Rows that cannot be read or saved are left out and listed, by their number in the
+/// sheet. Texts that an export has cut are left as they are.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/rows.xlsx",
+    operation_id = "import_workbook",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the item"), WorkbookQuery),
+    request_body(content = Vec<u8>,
+        content_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    responses((status = 200, description = "What was done", body = ImportReport))
+)]
+async fn import_workbook(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<WorkbookQuery>,
+    request: Request,
+) -> Answer<Reply<ImportReport>> {
+    require_type(&request, rows_xlsx::MEDIA_TYPE, "a workbook")?;
+    let key = idempotency::key(request.headers())?;
+    let body = request_body::read_to_end(request.into_body(), request_body::WORKBOOK).await?;
+    let _permit = acquire_costly()?;
+    let (session, list, sheet) = (&caller.session, id.into(), query.sheet);
+    let (table, digest) = rows_xlsx::read(session, &list, body, sheet.as_deref()).await?;
+    let once = key.map(|key| (format!("{key} in {id}, sheet {}", sheet.unwrap_or_default()), digest));
+    Ok(Reply(rows_csv::import(session, &list, table, mode(query.dry_run), once.as_ref()).await?.into()))
+}
+
+fn mode(is_dry: bool) -> Mode {
+    if is_dry { Mode::Check } else { Mode::Possible }
+}
+
+fn require_type(request: &Request, wanted: &str, what: &str) -> Result<()> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match kind.is_some_and(|kind| content_type::essence(kind) == wanted) {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("the body must be {what}: send Content-Type: {wanted}"))
+            .with_code(Code::UnsupportedMediaType)),
+    }
 }
 
 async fn columns_of(session: &Session, list: Id) -> Result<NamedColumns> {

@@ -8,3 +8,4 @@ pub mod programs;
 pub mod query;
 pub mod readers;
 pub mod sandbox;
+pub mod sheets;

@@ -18,7 +18,8 @@ function adopt(dialog, form) {
 async function send(dialog, form, button) {
   if (dialog.ariaBusy === "true") return;
   dialog.ariaBusy = "true";
-  const body = new URLSearchParams(new FormData(form, button));
+  const fields = [...new FormData(form, button)].filter(([, value]) => typeof value === "string");
+  const body = new URLSearchParams(fields);
   const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
   const answer = await fetch(form.action, { method: "POST", body, headers }).catch(() => undefined);
   dialog.ariaBusy = "false";
@@ -37,6 +38,10 @@ async function send(dialog, form, button) {
   return document.dispatchEvent(new Event("swapped"));
 }
 
+function hasFiles(form) {
+  return [...form.querySelectorAll("input[type=file]")].some((input) => input.files.length > 0);
+}
+
 async function open(link) {
   const answer = await fetch(link.href, { headers: { accept: "text/html" } });
   const form = (await parse(answer)).getElementById("form");
@@ -48,7 +53,7 @@ async function open(link) {
   dialog.setAttribute("aria-labelledby", "dialog-title");
   dialog.addEventListener("submit", (event) => {
     // Files are sent by the browser.
-    if (event.defaultPrevented || event.target.enctype === "multipart/form-data") return;
+    if (event.defaultPrevented || hasFiles(event.target)) return;
     event.preventDefault();
     send(dialog, event.target, event.submitter);
   });

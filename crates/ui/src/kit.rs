@@ -83,7 +83,7 @@ async fn form(mut page: Page) -> Response {
         Field::of("kind", "Kind", Input::Select(choices())),
         Field::of("rights", "Rights", Input::Ticks(choices())),
         Field::of("notify", "Tell them by mail", Input::Tick(true)),
-        Field::of("file", "File", Input::File),
+        Field::of("file", "File", Input::File).required(),
     ];
     html(&Form {
         page: &page,

@@ -1,6 +1,7 @@
 //! ZIP archives, written as a stream. This module writes the headers only; the caller supplies the bytes between them.
-//! Nothing is compressed. Sizes are known in advance. Checksums are not, so they follow the bytes. Past 4 GB or 65,535
-//! entries the archive is Zip64.
+//! Files that are not compressed have sizes that are known in advance. Checksums are not, so they follow the bytes.
+//! Past 4 GB or 65,535 entries the archive is Zip64. Compressed files have their sizes behind the bytes, too, and less
+//! than 4 GB.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,12 +19,17 @@ const FIRST: u32 = 2;
 /// Longest path in an archive, in bytes. The format has 16 bits for the length; the margin leaves room for what
 /// lengthens a path.
 const MAX_PATH: usize = 60_000;
-/// The ZIP version that supports Zip64.
+/// The ZIP versions that support Zip64, and compressed files.
 const VERSION: u16 = 45;
+const VERSION_OF_DEFLATE: u16 = 20;
+/// The method of compressed files.
+const DEFLATE: u16 = 8;
 
 struct Listed {
     name: String,
     size: u64,
+    /// The bytes in the archive, if they are compressed.
+    packed: Option<u64>,
     crc: u32,
     offset: u64,
     time: (u16, u16),
@@ -48,6 +54,41 @@ impl Headers {
         self.begin(format!("{name}/"), 0, modified, true)
     }
 
+    /// The header that precedes the bytes of a compressed file.
+    pub fn deflated(&mut self, name: &str, modified: Timestamp) -> Vec<u8> {
+        let (name, time) = (name.to_owned(), dos(modified));
+        let mut out = Vec::with_capacity(30 + name.len());
+        put32(&mut out, 0x0403_4b50);
+        put16(&mut out, VERSION_OF_DEFLATE);
+        put16(&mut out, flags_of_deflated(&name));
+        put16(&mut out, DEFLATE);
+        put16(&mut out, time.0);
+        put16(&mut out, time.1);
+        // Checksum and both sizes follow the bytes.
+        out.extend_from_slice(&[0; 12]);
+        put16(&mut out, length(name.len()));
+        put16(&mut out, 0);
+        out.extend_from_slice(name.as_bytes());
+        self.entries.push(Listed { name, size: 0, packed: Some(0), crc: 0, offset: self.offset, time, folder: false });
+        self.offset += out.len() as u64;
+        out
+    }
+
+    /// The data descriptor that follows the bytes of a compressed file. `packed` and `size` are their number and that
+    /// of the file, both less than 4 GB.
+    pub fn end_deflated(&mut self, crc: u32, packed: u64, size: u64) -> Vec<u8> {
+        let mut out = Vec::with_capacity(16);
+        put32(&mut out, 0x0807_4b50);
+        put32(&mut out, crc);
+        put32(&mut out, small(packed));
+        put32(&mut out, small(size));
+        if let Some(entry) = self.entries.last_mut() {
+            (entry.crc, entry.packed, entry.size) = (crc, Some(packed), size);
+        }
+        self.offset += packed + out.len() as u64;
+        out
+    }
+
     fn begin(&mut self, name: String, size: u64, modified: Timestamp, folder: bool) -> Vec<u8> {
         let (large, time) = (size >= LARGE, dos(modified));
         let mut out = Vec::with_capacity(50 + name.len());
@@ -70,7 +111,7 @@ impl Headers {
             put64(&mut out, size);
         }
         let bytes = if folder { 0 } else { size };
-        self.entries.push(Listed { name, size: bytes, crc: 0, offset: self.offset, time, folder });
+        self.entries.push(Listed { name, size: bytes, packed: None, crc: 0, offset: self.offset, time, folder });
         self.offset += out.len() as u64 + bytes;
         out
     }
@@ -139,13 +180,20 @@ fn directory_entry(out: &mut Vec<u8>, entry: &Listed) {
     put32(out, 0x0201_4b50);
     // Made on Unix, so that the attributes of each entry give its kind in the Unix form.
     put16(out, VERSION | (3 << 8));
-    put16(out, VERSION);
-    put16(out, if entry.folder { UTF8 } else { UTF8 | FOLLOWS });
-    put16(out, 0);
+    put16(out, if entry.packed.is_some() { VERSION_OF_DEFLATE } else { VERSION });
+    put16(
+        out,
+        match entry.packed {
+            Some(_) => flags_of_deflated(&entry.name),
+            None if entry.folder => UTF8,
+            None => UTF8 | FOLLOWS,
+        },
+    );
+    put16(out, if entry.packed.is_some() { DEFLATE } else { 0 });
     put16(out, entry.time.0);
     put16(out, entry.time.1);
     put32(out, entry.crc);
-    put32(out, small(entry.size));
+    put32(out, small(entry.packed.unwrap_or(entry.size)));
     put32(out, small(entry.size));
     put16(out, length(entry.name.len()));
     put16(out, if extra.is_empty() { 0 } else { length(extra.len() + 4) });
@@ -160,6 +208,11 @@ fn directory_entry(out: &mut Vec<u8>, entry: &Listed) {
         put16(out, length(extra.len()));
         out.extend_from_slice(&extra);
     }
+}
+
+/// Readers of office documents expect plain names without the mark for UTF-8.
+fn flags_of_deflated(name: &str) -> u16 {
+    if name.is_ascii() { FOLLOWS } else { UTF8 | FOLLOWS }
 }
 
 fn put16(out: &mut Vec<u8>, value: u16) {

@@ -8,4 +8,5 @@ pub mod listing_cursor;
 pub mod query;
 pub mod receive;
 pub mod rows_csv;
+pub mod rows_xlsx;
 pub mod send;

@@ -4,6 +4,7 @@ mod batch;
 mod change;
 mod changing;
 mod revisions;
+mod workbook;
 
 pub use change::{RowChange, RowOutcome};
 pub use changing::{MAX_CHANGES, require_few_changes};

@@ -79,7 +79,7 @@ pub fn read_part(
                 _ => {}
             },
             Piece::Text(text) if aside == 0 && paragraphs > 0 && (!runs || running > 0) => lines.add(&text),
-            Piece::Text(_) | Piece::Other => {}
+            Piece::Text(_) | Piece::Entity | Piece::Other => {}
         }
         if lines.is_full() {
             return Ok(false);

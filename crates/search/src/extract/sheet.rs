@@ -135,7 +135,7 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                 _ => {}
             },
             Piece::Text(more) if tables > 0 && paragraphs > 0 && asides == 0 => add(&mut text, &more),
-            Piece::Text(_) | Piece::Other => {}
+            Piece::Text(_) | Piece::Entity | Piece::Other => {}
         }
     }
     Ok(rows.extract())

@@ -21,6 +21,8 @@ pub enum CellFormat {
     Day,
     Time,
     DayAndTime,
+    /// A duration, which may be longer than a day.
+    Elapsed,
 }
 
 /// The stored content of a cell.
@@ -107,8 +109,10 @@ pub fn styles(package: &mut Package<'_>) -> Result<Vec<CellFormat>> {
 /// Display format of a built-in number format, which has only an identifier (18.8.30).
 fn of_builtin(id: usize) -> CellFormat {
     match id {
-        14..=17 => CellFormat::Day,
-        18..=21 | 45..=47 => CellFormat::Time,
+        // From 27 on, formats of East Asian languages.
+        14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => CellFormat::Day,
+        18..=21 | 45 | 47 => CellFormat::Time,
+        46 => CellFormat::Elapsed,
         22 => CellFormat::DayAndTime,
         _ => CellFormat::Number,
     }
@@ -116,8 +120,12 @@ fn of_builtin(id: usize) -> CellFormat {
 
 /// Display format of a format code such as `dd/mm/yyyy`. Quoted text, colours and conditions in the code are ignored.
 fn of_code(code: &str) -> CellFormat {
+    let lower = code.to_ascii_lowercase();
+    if ["[h]", "[hh]", "[m]", "[mm]", "[s]", "[ss]"].iter().any(|elapsed| lower.contains(elapsed)) {
+        return CellFormat::Elapsed;
+    }
     let (mut quoted, mut bracket, mut escaped) = (false, false, false);
-    let (mut day, mut time) = (false, false);
+    let (mut day, mut month, mut time) = (false, false, false);
     for c in code.chars() {
         if std::mem::take(&mut escaped) {
             continue;
@@ -130,11 +138,13 @@ fn of_code(code: &str) -> CellFormat {
             ']' => bracket = false,
             _ if bracket => {}
             'y' | 'Y' | 'd' | 'D' => day = true,
+            'm' | 'M' => month = true,
             'h' | 'H' | 's' | 'S' => time = true,
             _ => {}
         }
     }
-    match (day, time) {
+    // The letter of months is that of minutes, too.
+    match (day || month && !time, time) {
         (true, true) => CellFormat::DayAndTime,
         (true, false) => CellFormat::Day,
         (false, true) => CellFormat::Time,
@@ -194,7 +204,7 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[CellFormat]) -> Result
                     add(&mut cell.value, &text);
                 }
             }
-            Piece::Text(_) | Piece::Other => {}
+            Piece::Text(_) | Piece::Entity | Piece::Other => {}
         }
     }
     Ok((cells, more))
@@ -264,7 +274,7 @@ fn each_shared_string(
                 _ => {}
             },
             Piece::Text(more) if running && !reading => add(&mut text, &more),
-            Piece::Text(_) | Piece::Other => {}
+            Piece::Text(_) | Piece::Entity | Piece::Other => {}
         }
     }
     Ok(())
@@ -284,5 +294,9 @@ pub fn displayed(value: &str, shown: CellFormat) -> String {
         CellFormat::Day => day.to_string(),
         CellFormat::Time => time,
         CellFormat::DayAndTime => format!("{day} {time}"),
+        CellFormat::Elapsed => {
+            let minutes = (number.unwrap_or_default() * 1_440.0).round() as u64;
+            format!("{}:{:02}", minutes / 60, minutes % 60)
+        }
     }
 }

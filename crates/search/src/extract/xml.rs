@@ -27,7 +27,9 @@ pub enum Piece<'b> {
     End(End<'b>),
     /// Text.
     Text(Cow<'b, str>),
-    /// A piece without text: a comment, a declaration, an entity defined by the document.
+    /// An entity that the document defines itself. It is not resolved.
+    Entity,
+    /// A piece without text: a comment or a declaration.
     Other,
 }
 
@@ -76,6 +78,17 @@ impl<'a> Part<'a> {
         Self { reader, buffer: Vec::new() }
     }
 
+    /// Refuses elements that do not end in the order in which they began.
+    pub fn strict(mut self) -> Self {
+        self.reader.config_mut().check_end_names = true;
+        self
+    }
+
+    /// Returns whether the limit on unpacked bytes has cut off a part.
+    pub fn is_cut(&self) -> bool {
+        self.reader.get_ref().is_cut()
+    }
+
     /// Returns the next piece; `None` at the end of the part, and where the limit on unpacked bytes cuts it off.
     pub fn next(&mut self) -> Result<Option<Piece<'_>>> {
         self.buffer.clear();
@@ -98,8 +111,7 @@ impl<'a> Part<'a> {
                 let named = || quick_xml::escape::resolve_predefined_entity(std::str::from_utf8(&reference).ok()?);
                 match known.map(String::from).or_else(|| named().map(str::to_owned)) {
                     Some(text) => Piece::Text(text.into()),
-                    // Entities defined by the document are not resolved.
-                    None => Piece::Other,
+                    None => Piece::Entity,
                 }
             }
             _ => Piece::Other,

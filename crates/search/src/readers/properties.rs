@@ -35,7 +35,7 @@ pub fn read(part: &mut Part<'_>, text: &mut TextBuilder) {
                 }
                 None => {}
             },
-            Piece::Start(_) | Piece::Other => {}
+            Piece::Start(_) | Piece::Entity | Piece::Other => {}
         }
     }
 }

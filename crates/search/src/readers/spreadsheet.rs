@@ -103,7 +103,7 @@ fn cells(
                     cell.value.push_str(&more[..more.floor_char_boundary(room)]);
                 }
             }
-            Piece::Text(_) | Piece::Other => {}
+            Piece::Text(_) | Piece::Entity | Piece::Other => {}
         }
         if text.is_full() {
             text.note_cut();

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::extract::{Extract, Format, MAX_BYTES, extract};
 use crate::readers;
+use crate::sheets::{self, wire};
 
 use super::failure::refused;
 use super::missing_restriction::MissingRestriction;
@@ -25,10 +26,11 @@ use super::restrictions;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
-/// Subcommands: read a document from standard input; read the texts of documents one after the other; run another
-/// program in a directory; become another program that only reads standard input and writes standard output; report the
-/// restrictions that the system lacks.
+/// Subcommands: read a document from standard input; read the cells of a workbook; read the texts of documents one
+/// after the other; run another program in a directory; become another program that only reads standard input and
+/// writes standard output; report the restrictions that the system lacks.
 pub const READ: &str = "read";
+pub const READ_CELLS: &str = "read-cells";
 pub const READ_TEXTS: &str = "read-texts";
 pub const RUN: &str = "run";
 pub const RUN_PIPED: &str = "run-piped";
@@ -75,6 +77,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
         |word: &OsString| word.to_string_lossy().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let done = match words.as_slice() {
         [task, format] if *task == READ => read(&format.to_string_lossy()),
+        [task] if *task == READ_CELLS => read_cells(),
         [task] if *task == READ_TEXTS => read_texts(),
         [task] if *task == PROBE => probe(),
         [task, place, seconds, file, program, arguments @ ..] if *task == RUN => {
@@ -109,6 +112,29 @@ pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
 
 fn read(format: &str) -> io::Result<()> {
     let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
+    confine_reader()?;
+    let mut document = Vec::new();
+    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
+    let answer = match extract(format, &document) {
+        Ok(found) => Answer::Read(found),
+        Err(error) => Answer::Refused(error.code().to_string(), error.message().to_owned()),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(&serde_json::to_vec(&answer)?)?;
+    out.flush()
+}
+
+fn read_cells() -> io::Result<()> {
+    confine_reader()?;
+    let (workbook, sheet) = wire::receive(&mut io::stdin().lock())?;
+    let read = sheets::read(&workbook, sheet.as_deref());
+    let mut out = io::stdout().lock();
+    out.write_all(&wire::answer(&read))?;
+    out.flush()
+}
+
+/// Restricts a process that reads one document from standard input.
+fn confine_reader() -> io::Result<()> {
     stand_alone()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // A core dump must not expose the document's content.
@@ -120,15 +146,7 @@ fn read(format: &str) -> io::Result<()> {
     // One more than are open already, because setting up the rules needs a descriptor.
     limit(Resource::Nofile, 4)?;
     restrictions::for_reading();
-    let mut document = Vec::new();
-    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
-    let answer = match extract(format, &document) {
-        Ok(found) => Answer::Read(found),
-        Err(error) => Answer::Refused(error.code().to_string(), error.message().to_owned()),
-    };
-    let mut out = io::stdout().lock();
-    out.write_all(&serde_json::to_vec(&answer)?)?;
-    out.flush()
+    Ok(())
 }
 
 /// Reads documents until standard input ends.

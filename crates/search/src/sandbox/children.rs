@@ -10,13 +10,15 @@ use tokio::sync::{oneshot, watch};
 
 use super::child::{self, COMMAND};
 use super::document::Document;
-use super::failure::{cannot_start, reader_failed, stops, too_long};
+use super::failure::{cannot_start, reader_failed, refused, stops, too_long};
 use super::missing_restriction::MissingRestriction;
 use super::permits::{ChildPermit, ChildPermits};
 use super::pool::ReaderPool;
 use super::read_limit::ReadLimit;
 use super::supervisor::{self, ChildCommand, ChildEnd, ChildOutcome, Input};
 use crate::extract::{Extract, Format};
+use crate::sheets::Sheet;
+use crate::sheets::wire::{self, Answer};
 
 /// Path of this program, valid even after an upgrade has replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -115,6 +117,35 @@ impl Sandbox {
         let (outcome, _) = self.keep("read", order, permit).await?;
         match outcome.ended {
             ChildEnd::Done => child::answer(&outcome.answer)?,
+            ChildEnd::Killed => Err(too_long(READING_TIME)),
+            ChildEnd::Failed => Err(reader_failed()),
+        }
+    }
+
+    /// Reads the cells of a workbook in a child: those of the sheet with this name, or of the first one that is
+    /// visible.
+    ///
+    /// # Errors
+    /// Those of [`crate::sheets::read`], and those of [`Self::read`].
+    pub async fn read_cells(&self, permit: ChildPermit, workbook: &[u8], sheet: Option<&str>) -> Result<Sheet> {
+        let mut document = Document::new()?;
+        document.write(&wire::head(sheet))?;
+        document.write(workbook)?;
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words: vec![COMMAND.into(), child::READ_CELLS.into()],
+            input: Input::File(document.into_file()?),
+            answer: wire::MAX_ANSWER,
+            time: READING_TIME,
+            share: None,
+        };
+        let (outcome, _) = self.keep("read-cells", order, permit).await?;
+        match outcome.ended {
+            ChildEnd::Done => match wire::read_answer(&outcome.answer) {
+                Some(Answer::Read(sheet)) => Ok(sheet),
+                Some(Answer::Refused(code, why)) => Err(refused(&code, &why)),
+                None => Err(reader_failed()),
+            },
             ChildEnd::Killed => Err(too_long(READING_TIME)),
             ChildEnd::Failed => Err(reader_failed()),
         }

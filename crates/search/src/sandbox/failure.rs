@@ -31,7 +31,7 @@ const MAX_REASON: usize = 200;
 /// The error for a document that a reader refused with this code, for this reason. The reason may quote the document:
 /// it is shortened, and control characters are replaced.
 pub fn refused(code: &str, why: &str) -> Error {
-    let is_too_large = Code::parse(code) == Some(Code::TooLarge);
+    let code = Code::parse(code).filter(|code| matches!(code, Code::TooLarge | Code::TooMuchAtOnce));
     let why: String = why.chars().take(MAX_REASON).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    Error::invalid(why).with_code(if is_too_large { Code::TooLarge } else { Code::NotReadable })
+    Error::invalid(why).with_code(code.unwrap_or(Code::NotReadable))
 }

@@ -78,3 +78,4 @@ mod unreadable;
 mod unresponsive_stores;
 mod webdav;
 mod words;
+mod workbooks;

@@ -34,7 +34,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> PageResult {
             // This field precedes the files, because only fields before a file are known when the file begins.
             Field::line("comment", page.s("column.comment"), ""),
             name_conflict::field(&visit, &place).await?,
-            Field::of("file", page.s("upload.files"), Input::Files),
+            Field::of("file", page.s("upload.files"), Input::Files).required(),
         ],
         submit: page.s("action.upload").into(),
         danger: false,
@@ -57,7 +57,7 @@ pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Que
             Field::paragraph(page.s("replace.text")),
             Field::line("comment", page.s("column.comment"), ""),
             Field::hidden("next", next.clone()),
-            Field::of("file", page.s("upload.file"), Input::File),
+            Field::of("file", page.s("upload.file"), Input::File).required(),
         ],
         submit: page.s("action.replace").into(),
         danger: false,
@@ -195,7 +195,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &ReadAheadLimit, most: usize) -> 
 }
 
 /// Returns the error for a truncated or malformed body. Nothing of the current file was stored.
-fn broken(error: MultipartError) -> Error {
+pub fn broken(error: MultipartError) -> Error {
     request_body::refused(&error).unwrap_or_else(|| {
         Error::invalid("the upload did not arrive complete; nothing of this file was stored, send it again")
             .with_code(Code::IncompleteBody)

@@ -32,6 +32,10 @@ pub use refusal::FIELDS;
 
 /// Limit on the bytes of a body that is read before the sender is known.
 pub const MAX_ANONYMOUS_BODY: usize = 64 << 10;
+/// Limit on the bytes of a body with a workbook.
+pub const WORKBOOK: usize = repository::MAX_WORKBOOK_BYTES;
+/// Routes that take workbooks, by method and pattern. They read them into memory. The first of them takes nothing else.
+pub const WORKBOOKS: [(&str, &str); 2] = [("POST", "/api/v1/items/{id}/rows.xlsx"), ("POST", "/items/{id}/paste")];
 /// Routes that take documents, by method and pattern. Any other route takes at most [`FIELDS`] bytes.
 pub const DOCUMENTS: [(&str, &str); 8] = [
     ("PUT", "/api/v1/content/{*path}"),
@@ -55,8 +59,20 @@ pub fn bound(request: Request, rate: u64) -> Request {
         return request;
     }
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let left = if takes_documents(request.method().as_str(), route) { None } else { Some(FIELDS) };
-    request.map(|body| Body::new(Bounded { body, left, rate, taken: 0, waited: Duration::ZERO, wait: None }))
+    let left = most(request.method().as_str(), route);
+    request.map(|body| {
+        let most = left.unwrap_or(usize::MAX);
+        Body::new(Bounded { body, most, left, rate, taken: 0, waited: Duration::ZERO, wait: None })
+    })
+}
+
+/// Returns the limit on the bytes that a route takes; `None` for documents.
+fn most(method: &str, route: &str) -> Option<usize> {
+    match () {
+        () if takes_documents(method, route) => None,
+        () if WORKBOOKS.contains(&(method, route)) => Some(WORKBOOK),
+        () => Some(FIELDS),
+    }
 }
 
 /// Returns whether a route takes documents.
@@ -66,6 +82,8 @@ pub fn takes_documents(method: &str, route: &str) -> bool {
 
 struct Bounded {
     body: Body,
+    /// Limit on the bytes.
+    most: usize,
     /// Bytes that may still arrive; `None` for no limit.
     left: Option<usize>,
     rate: u64,
@@ -123,7 +141,7 @@ impl HttpBody for Bounded {
         if let Some(left) = &mut this.left {
             if count > *left {
                 *left = 0;
-                return Poll::Ready(Some(Err(axum::Error::new(Refused::TooLarge(FIELDS)))));
+                return Poll::Ready(Some(Err(axum::Error::new(Refused::TooLarge(this.most)))));
             }
             *left -= count;
         }
@@ -172,16 +190,45 @@ pub async fn read_to_end(mut body: Body, most: usize) -> Result<BufferedBody> {
     if body.size_hint().lower() > most as u64 {
         return Err(Refused::TooLarge(most).error());
     }
-    let (mut bytes, mut taken) = (BytesMut::new(), BodyMemory::nothing());
+    let mut buffer = BodyBuffer::new(most);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if bytes.len() + data.len() > most {
-            return Err(Refused::TooLarge(most).error());
-        }
-        taken.grow(bytes.len() + data.len()).map_err(Refused::error)?;
-        bytes.extend_from_slice(&data);
+        buffer.push(&data)?;
     }
-    Ok(BufferedBody { bytes: bytes.freeze(), _taken: Some(taken) })
+    Ok(buffer.finish())
+}
+
+/// A body, or a field of a form, that is being read into memory.
+#[derive(Debug)]
+pub struct BodyBuffer {
+    bytes: BytesMut,
+    taken: BodyMemory,
+    most: usize,
+}
+
+impl BodyBuffer {
+    /// Creates a buffer for at most `most` bytes from the sender of the current request.
+    pub fn new(most: usize) -> Self {
+        Self { bytes: BytesMut::new(), taken: BodyMemory::nothing(), most }
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// Exhausted with code `too_large`; those of [`read_to_end`] when there is no memory.
+    pub fn push(&mut self, data: &[u8]) -> Result<()> {
+        if self.bytes.len() + data.len() > self.most {
+            return Err(Refused::TooLarge(self.most).error());
+        }
+        self.taken.grow(self.bytes.len() + data.len()).map_err(Refused::error)?;
+        self.bytes.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Returns the bytes with their reservation.
+    pub fn finish(self) -> BufferedBody {
+        BufferedBody { bytes: self.bytes.freeze(), _taken: Some(self.taken) }
+    }
 }
 
 /// Length that is parsed in less than a millisecond, whatever the content.

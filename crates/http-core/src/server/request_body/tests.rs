@@ -21,7 +21,7 @@ fn slow(pause: Duration, piece: usize, count: usize, rate: u64) -> Body {
         (at < count).then(|| (Ok::<_, std::io::Error>(Bytes::from(vec![7; piece])), at + 1))
     });
     let body = Body::from_stream(stream);
-    Body::new(Bounded { body, left: None, rate, taken: 0, waited: Duration::ZERO, wait: None })
+    Body::new(Bounded { body, most: usize::MAX, left: None, rate, taken: 0, waited: Duration::ZERO, wait: None })
 }
 
 #[tokio::test(start_paused = true)]

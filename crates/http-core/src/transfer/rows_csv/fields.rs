@@ -33,26 +33,68 @@ pub fn written<'a>(value: &'a ColumnValue, names: &HashMap<Id, PrincipalName>) -
     match value {
         ColumnValue::Text(text) => guarded(text),
         ColumnValue::Number(number) => number.to_string().into(),
-        ColumnValue::Date(at) => {
-            let text = time::format(*at);
-            text.strip_suffix("T00:00:00Z").unwrap_or(&text).to_owned().into()
-        }
-        ColumnValue::Person(id) => {
-            let name = names.get(id).map(|name| name.login.as_deref().unwrap_or(&name.name));
-            // A group that was deleted. The file says so, and reading it back empties nothing.
-            name.map_or_else(|| id.to_string().into(), |name| guarded(name).into_owned().into())
-        }
+        ColumnValue::Date(at) => date(*at).into(),
+        ColumnValue::Person(id) => guarded(&person_name(names, *id)).into_owned().into(),
         ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
     }
 }
 
-/// Removes the apostrophe that [`guarded`] added.
-pub fn bare(text: &str) -> &str {
+/// Formats a day, with its time unless that is midnight.
+pub fn date(at: Timestamp) -> String {
+    let text = time::format(at);
+    text.strip_suffix("T00:00:00Z").unwrap_or(&text).to_owned()
+}
+
+/// Formats a number as short as it can be read back.
+pub fn plain(number: f64) -> String {
+    let text = number.to_string();
+    if text.len() > 24 { format!("{number:e}") } else { text }
+}
+
+/// Formats a duration in milliseconds as hours, minutes and seconds.
+pub fn elapsed(millis: u64) -> String {
+    let seconds = millis / 1_000;
+    let text = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if millis.is_multiple_of(1_000) { text } else { format!("{text}.{:03}", millis % 1_000) }
+}
+
+/// Returns the name by which a file names a person. A group that was deleted has its identifier for a name, so that the
+/// file says so, and reading it back empties nothing.
+pub fn person_name(names: &HashMap<Id, PrincipalName>, id: Id) -> Cow<'_, str> {
+    let name = names.get(&id).map(|name| name.login.as_deref().unwrap_or(&name.name));
+    name.map_or_else(|| id.to_string().into(), Cow::Borrowed)
+}
+
+/// How the fields of a table are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// As CSV with this separator.
+    Csv(u8),
+    /// As the cells of a workbook, whose texts need no apostrophe.
+    Cells,
+}
+
+impl Notation {
+    /// Removes the apostrophe that [`guarded`] added.
+    pub fn bare(self, text: &str) -> &str {
+        match self {
+            Self::Csv(_) => bare(text),
+            Self::Cells => text,
+        }
+    }
+
+    /// Reads a number.
+    pub fn number(self, text: &str) -> Option<f64> {
+        number(text, if let Self::Csv(separator) = self { separator } else { b',' })
+    }
+}
+
+fn bare(text: &str) -> &str {
     text.strip_prefix('\'').unwrap_or(text)
 }
 
 /// Reads a number. Spreadsheets that separate fields by semicolons write the comma for decimals.
-pub fn number(text: &str, separator: u8) -> Option<f64> {
+fn number(text: &str, separator: u8) -> Option<f64> {
     let plain = match separator {
         b';' | b'\t' if text.contains(',') && !text.contains('.') => text.replacen(',', ".", 1),
         _ => text.to_owned(),

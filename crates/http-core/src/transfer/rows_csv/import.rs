@@ -6,7 +6,8 @@ use async_recursion::async_recursion as boxed;
 use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, NodeKind, Result};
 use repository::{Column, Item, MAX_CHANGES, RowChange, RowOutcome, Session, Target};
 
-use super::fields::{NUMBER, bare, day, number, yes_or_no};
+use super::cut::{is_cut, is_cut_from};
+use super::fields::{NUMBER, Notation, day, yes_or_no};
 use super::table::Table;
 
 /// Limit on the refused rows that a report lists.
@@ -85,12 +86,13 @@ pub async fn import(
     let titles = table.take_titles(&columns)?;
     // A check stores nothing, and must not be answered with what was saved.
     let once = once.filter(|_| mode != Mode::Check);
-    let mut report = Report { rows: table.rows.len(), ..Report::default() };
+    let mut report = Report { rows: table.rows.len() + table.faults.len(), ..Report::default() };
+    table.faults.drain(..).for_each(|(line, fault)| report.refuse(line, Error::invalid(fault)));
     let (mut people, mut named) = (HashMap::new(), HashSet::new());
     let mut batch = Vec::new();
     let rows = std::mem::take(&mut table.rows);
     for (line, fields) in rows {
-        match change(session, &place, &titles, &fields, table.separator, &mut people).await {
+        match change(session, &place, &titles, &fields, table.notation, &mut people).await {
             Ok(RowChange::Edit { row, .. }) if !named.insert(row) => {
                 report.refuse(line, Error::invalid("an earlier line changes the same row: join the two lines"));
             }
@@ -110,6 +112,7 @@ pub async fn import(
     if mode == Mode::All && report.refused > 0 {
         (report.added, report.changed) = (0, 0);
     }
+    report.refusals.sort_by_key(|refusal| refusal.line);
     Ok(report)
 }
 
@@ -167,7 +170,7 @@ async fn change(
     list: &Item,
     titles: &[Option<Column>],
     fields: &[String],
-    separator: u8,
+    notation: Notation,
     people: &mut HashMap<String, Id>,
 ) -> Result<RowChange> {
     if fields.len() > titles.len() && fields[titles.len()..].iter().any(|field| !field.trim().is_empty()) {
@@ -177,15 +180,24 @@ async fn change(
             titles.len()
         )));
     }
-    let (mut number, mut set) = (None, Vec::new());
+    let (mut number, mut set, mut cut) = (None, Vec::new(), Vec::new());
     for (title, field) in titles.iter().zip(fields) {
         let Some(column) = title else {
             number = Some(field.trim()).filter(|number| !number.is_empty());
             continue;
         };
-        set.push((column.id, value(session, column, field, separator, people).await?));
+        if notation == Notation::Cells && is_cut(field) {
+            cut.push((column, field.as_str()));
+            continue;
+        }
+        set.push((column.id, value(session, column, field, notation, people).await?));
     }
-    let Some(number) = number else { return Ok(RowChange::Add { set }) };
+    let Some(number) = number else {
+        return match cut.first() {
+            Some((column, _)) => Err(was_cut(column)),
+            None => Ok(RowChange::Add { set }),
+        };
+    };
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
     let row = match is_number {
         true => match session.item(&Target::path(&format!("{}/{number}", list.path))?).await {
@@ -200,7 +212,32 @@ async fn change(
     let row = row.ok_or_else(|| {
         Error::not_found(format!("the list has no row {shown}: leave the field \"{NUMBER}\" empty to add one"))
     })?;
+    refuse_changed_parts(session, row.id, &cut).await?;
     Ok(RowChange::Edit { row: row.id, revision: None, was: Vec::new(), set })
+}
+
+/// Refuses fields that an export has cut and somebody has changed. The others are left as they are.
+async fn refuse_changed_parts(session: &Session, row: Id, cut: &[(&Column, &str)]) -> Result<()> {
+    if cut.is_empty() {
+        return Ok(());
+    }
+    let present = session.values(&row.into()).await?;
+    let is_unchanged = |(column, field): &&(&Column, &str)| {
+        let whole = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        matches!(whole, Some(ColumnValue::Text(whole)) if is_cut_from(field, whole))
+    };
+    match cut.iter().find(|part| !is_unchanged(part)) {
+        Some((column, _)) => Err(was_cut(column)),
+        None => Ok(()),
+    }
+}
+
+fn was_cut(column: &Column) -> Error {
+    Error::invalid(format!(
+        "{}: the text was too long for Excel and is cut, so it cannot be saved: change it in the list, or by CSV",
+        column.name
+    ))
+    .with_code(Code::InvalidValue)
 }
 
 /// Reads a field for a column; `None` for an empty one.
@@ -208,10 +245,19 @@ async fn value(
     session: &Session,
     column: &Column,
     field: &str,
-    separator: u8,
+    notation: Notation,
     people: &mut HashMap<String, Id>,
 ) -> Result<Option<ColumnValue>> {
     let text = field.trim();
+    // Only a workbook tells spaces that are part of a text from others.
+    let is_exact = match &column.kind {
+        ColumnKind::Text | ColumnKind::Note => !field.is_empty(),
+        ColumnKind::Choice(choices) => choices.iter().any(|choice| choice == field),
+        _ => false,
+    };
+    if notation == Notation::Cells && is_exact {
+        return Ok(Some(ColumnValue::Text(field.to_owned())));
+    }
     if text.is_empty() {
         return Ok(None);
     }
@@ -221,13 +267,13 @@ async fn value(
             .with_code(Code::InvalidValue)
     };
     Ok(Some(match &column.kind {
-        ColumnKind::Text | ColumnKind::Note => ColumnValue::Text(bare(field).to_owned()),
-        ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(bare(text).to_owned()),
-        ColumnKind::Number => ColumnValue::Number(number(text, separator).ok_or_else(misfit)?),
+        ColumnKind::Text | ColumnKind::Note => ColumnValue::Text(notation.bare(field).to_owned()),
+        ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(notation.bare(text).to_owned()),
+        ColumnKind::Number => ColumnValue::Number(notation.number(text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(day(text).ok_or_else(misfit)?),
         ColumnKind::YesNo => ColumnValue::YesNo(yes_or_no(text).ok_or_else(misfit)?),
         ColumnKind::Person => {
-            let name = bare(text);
+            let name = notation.bare(text);
             if let Some(known) = people.get(name) {
                 return Ok(Some(ColumnValue::Person(*known)));
             }

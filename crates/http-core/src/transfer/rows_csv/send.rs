@@ -75,11 +75,7 @@ impl Export {
 }
 
 async fn lines(session: &Session, listed: &Listed) -> Result<String> {
-    let people = listed.values.values().filter_map(|value| match value {
-        ColumnValue::Person(id) => Some(*id),
-        _ => None,
-    });
-    let names = session.principal_names(&people.collect::<Vec<_>>()).await?;
+    let names = session.principal_names(&names_in(listed)).await?;
     let of = |item: &Item| {
         let value = |column: &Column| {
             listed.values.get(&(item.id, column.id)).map_or(Cow::Borrowed(""), |value| written(value, &names))
@@ -87,4 +83,13 @@ async fn lines(session: &Session, listed: &Listed) -> Result<String> {
         line(std::iter::once(Cow::Borrowed(item.name.as_str())).chain(listed.columns.iter().map(value)))
     };
     Ok(listed.page.items.iter().map(of).collect())
+}
+
+/// Returns the people that a page names.
+pub fn names_in(listed: &Listed) -> Vec<Id> {
+    let people = listed.values.values().filter_map(|value| match value {
+        ColumnValue::Person(id) => Some(*id),
+        _ => None,
+    });
+    people.collect()
 }

@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 
 use model::{Code, Error, Result, fold};
-use repository::Column;
+use repository::{Cell, Column, Sheet};
 
-use super::fields::{BYTE_ORDER_MARK, NUMBER, bare};
+use super::fields::{BYTE_ORDER_MARK, NUMBER, Notation, date, elapsed, plain};
 
 /// Limit on the rows that are read from one file.
 const MAX_FILE_ROWS: usize = 5_000;
 /// Limit on the titles in the first line.
 const MAX_TITLES: usize = 1_000;
 
-/// A file of rows, separated by commas, semicolons or tabs.
+/// A file of rows: CSV, separated by commas, semicolons or tabs, or the cells of a workbook.
 pub struct Table {
-    pub(super) separator: u8,
+    pub(super) notation: Notation,
     /// Line and fields of each row.
     pub(super) rows: Vec<(u64, Vec<String>)>,
+    /// Rows that cannot be read, with their reasons.
+    pub(super) faults: Vec<(u64, String)>,
 }
 
 impl Table {
@@ -47,15 +49,54 @@ impl Table {
             }
             // One more for the titles.
             if rows.len() > MAX_FILE_ROWS {
-                return Err(Error::invalid(format!(
-                    "the file has more than {MAX_FILE_ROWS} rows: split it into several"
-                ))
-                .with_code(Code::TooMuchAtOnce));
+                return Err(too_many());
             }
             let line = record.position().map_or(0, csv::Position::line);
             rows.push((line, record.iter().map(ToOwned::to_owned).collect()));
         }
-        Ok(Self { separator, rows })
+        Ok(Self { notation: Notation::Csv(separator), rows, faults: Vec::new() })
+    }
+
+    /// Takes the cells of a sheet. A row with the error of a formula is left out and reported. The line of a row is its
+    /// number in the sheet.
+    ///
+    /// # Errors
+    /// `Invalid` with code `too_much_at_once` for more than 5,000 rows; `Invalid` for an error among the titles.
+    pub fn of_sheet(sheet: Sheet) -> Result<Self> {
+        let mut table = Self { notation: Notation::Cells, rows: Vec::new(), faults: Vec::new() };
+        for row in sheet.rows {
+            let line = u64::from(row.number);
+            let mut fields = Vec::new();
+            let mut fault = None;
+            for (column, cell) in row.cells {
+                fields.resize(usize::from(column), String::new());
+                fields.push(match cell {
+                    Cell::Text(text) => text,
+                    Cell::Number(number) => plain(number),
+                    Cell::Boolean(yes) => yes.to_string(),
+                    Cell::Date(at) => date(at),
+                    Cell::Time(millis) => elapsed(millis),
+                    Cell::Error(text) => {
+                        let shown: String = text.escape_debug().take(40).collect();
+                        fault.get_or_insert_with(|| {
+                            format!("the formula in column {} of the sheet has the error {shown}", column + 1)
+                        });
+                        String::new()
+                    }
+                });
+            }
+            match fault {
+                Some(fault) if table.rows.is_empty() => return Err(Error::invalid(fault)),
+                Some(fault) => table.faults.push((line, fault)),
+                None if fields.iter().all(|field| field.trim().is_empty()) => continue,
+                None => table.rows.push((line, fields)),
+            }
+            // One more for the titles.
+            if table.rows.len() + table.faults.len() > MAX_FILE_ROWS + 1 {
+                return Err(too_many());
+            }
+        }
+        Ok(table)
     }
 
     /// Takes the titles off the table, and returns the column of each field; `None` for the numbers of rows. A table
@@ -70,7 +111,7 @@ impl Table {
             )));
         }
         let by_name: HashMap<String, &Column> = columns.iter().map(|column| (fold(&column.name), column)).collect();
-        let find = |title: &str| by_name.get(&fold(bare(title.trim()))).copied();
+        let find = |title: &str| by_name.get(&fold(self.notation.bare(title.trim()))).copied();
         let known = first.iter().filter(|title| title.trim() == NUMBER || find(title).is_some()).count();
         if known == 0 {
             let widest = self.rows.iter().map(|(_, fields)| fields.len()).max().unwrap_or(0);
@@ -103,10 +144,18 @@ impl Table {
     }
 }
 
+fn too_many() -> Error {
+    Error::invalid(format!("the file has more than {MAX_FILE_ROWS} rows: split it into several"))
+        .with_code(Code::TooMuchAtOnce)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::borrow::Cow;
+
+    use model::Timestamp;
+    use repository::SheetRow;
 
     use super::super::fields::line;
 
@@ -122,5 +171,31 @@ mod tests {
         assert!(Table::read(b"\xff\xfe").is_err());
         let many = "x\n".repeat(MAX_FILE_ROWS + 2);
         assert_eq!(Table::read(many.as_bytes()).err().unwrap().code(), Code::TooMuchAtOnce);
+    }
+
+    #[test]
+    fn cells_become_the_texts_that_csv_has() {
+        let cells = [
+            Cell::Text("'quoted ".into()),
+            Cell::Number(0.1),
+            Cell::Number(1e300),
+            Cell::Boolean(true),
+            Cell::Date(Timestamp::from_micros(86_400_000_000)),
+            Cell::Date(Timestamp::from_micros(1_500_000)),
+            Cell::Time(129_600_500),
+        ];
+        let row = |number, cells| SheetRow { number, cells };
+        let titles = row(2, vec![(0, Cell::Text("Title".into()))]);
+        let fault = row(9, vec![(0, Cell::Text("x".into())), (3, Cell::Error("#N/A".into()))]);
+        let spaces = row(7, vec![(1, Cell::Text(" ".into()))]);
+        let cells = row(5, (1..).zip(cells).collect());
+        let table = Table::of_sheet(Sheet { rows: vec![titles.clone(), cells, spaces, fault.clone()] }).unwrap();
+        let expected = ["", "'quoted ", "0.1", "1e300", "true", "1970-01-02", "1970-01-01T00:00:01.5Z", "36:00:00.500"];
+        assert_eq!(table.rows, [(2, vec!["Title".to_owned()]), (5, expected.map(str::to_owned).to_vec())]);
+        assert_eq!(table.faults.len(), 1);
+        assert_eq!(table.faults[0].0, 9);
+        assert!(Table::of_sheet(Sheet { rows: vec![fault] }).is_err(), "an error among the titles");
+        let many = Sheet { rows: vec![titles; MAX_FILE_ROWS + 2] };
+        assert_eq!(Table::of_sheet(many).err().unwrap().code(), Code::TooMuchAtOnce);
     }
 }

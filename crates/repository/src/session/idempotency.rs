@@ -105,8 +105,8 @@ struct Refusal {
 }
 
 impl StoredOutcome {
-    /// Reads the outcomes of a request: a JSON array, or, as earlier versions wrote them, the identifiers of the objects
-    /// with spaces between them.
+    /// Reads the outcomes of a request: a JSON array, or, as earlier versions wrote them, the identifiers of the
+    /// objects with spaces between them.
     fn parse(stored: &str) -> Result<Vec<Self>> {
         if stored.starts_with('[') {
             return serde_json::from_str(stored).map_err(|error| {

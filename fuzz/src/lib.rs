@@ -1,6 +1,7 @@
 //! Shared code of the fuzz targets: a limit on memory.
 
 pub mod extract;
+pub mod formulas;
 pub mod queries;
 pub mod readers;
 pub mod sheets;

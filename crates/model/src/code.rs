@@ -112,6 +112,7 @@ codes! {
     InvalidDays = "invalid_days",
     InvalidDigest = "invalid_digest",
     InvalidEmail = "invalid_email",
+    InvalidFormula = "invalid_formula",
     InvalidId = "invalid_id",
     InvalidIdempotencyKey = "invalid_idempotency_key",
     InvalidIf = "invalid_if",

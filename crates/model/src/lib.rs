@@ -1,5 +1,5 @@
 //! The vocabulary of Strongroom and the rules that need nothing else: identifiers, names, kinds of item, versions,
-//! principals, rights, columns and the one error type.
+//! principals, rights, columns, formulas and the one error type.
 //!
 //! This crate contains no I/O, async code, SQL or wire format, and depends on no other crate of Strongroom.
 
@@ -11,6 +11,7 @@ mod counted;
 mod digest;
 mod error;
 mod fault;
+mod formula;
 mod id;
 mod job;
 mod limits;
@@ -39,6 +40,10 @@ pub use counted::{counted, exact_size, grouped, readable_size, unsigned};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
 pub use fault::FaultState;
+pub use formula::{
+    Expression, Formula, FormulaColumn, FormulaContext, FormulaFault, FormulaType, Function, Operator, Outcome,
+    Parameter, ResultType, Signature, Uses, order_of,
+};
 pub use id::{Id, IdRange, IdSource, id_time};
 pub use job::{JobKind, JobPhase, JobState, JobStatus, RequestedState};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_NOTE, MAX_PAGE};

@@ -59,9 +59,9 @@ pub(crate) fn unknown(subject: &str, words: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use crate::{
-        BackupState, ErrorKind, FaultState, JobKind, JobPhase, JobState, JobStatus, NodeKind, PendingReason,
-        PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, RequestedState, SearchAlert, StoreKind, StoreState,
-        Theme,
+        BackupState, ErrorKind, FaultState, FormulaFault, JobKind, JobPhase, JobState, JobStatus, NodeKind,
+        PendingReason, PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, RequestedState, SearchAlert, StoreKind,
+        StoreState, Theme,
     };
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
         }
         round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus RequestedState NodeKind);
         round_trip!(PendingReason PolicyLevel ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
-        round_trip!(SearchAlert);
+        round_trip!(SearchAlert FormulaFault);
     }
 
     #[test]

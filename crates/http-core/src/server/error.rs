@@ -178,6 +178,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidDays
         | Code::InvalidDigest
         | Code::InvalidEmail
+        | Code::InvalidFormula
         | Code::InvalidId
         | Code::InvalidIdempotencyKey
         | Code::InvalidIf

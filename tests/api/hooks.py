@@ -11,6 +11,7 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
     "built_in": "built-in items of the farm cannot be changed",
+    "check_failed": "a list decides which values it takes",
     "column_required": "a list decides which of its columns need a value",
     "condition_not_heeded": "a precondition was added by the fuzzing of header fields",
     "digest_mismatch": "the digest does not match the bytes",
@@ -18,6 +19,7 @@ CODES = {
     "idempotency_key_reused": "the same key was used for another request before",
     "invalid_cursor": "a cursor is a text that only this server can write",
     "invalid_days": "a site collection may allow fewer days",
+    "invalid_formula": "no pattern can express a formula, or which options exclude each other",
     "invalid_metadata": "Base64 hides which keys of Upload-Metadata belong together",
     "invalid_scope": "a token that administers the farm cannot be limited to places",
     "invalid_value": "the kind of the column decides what fits",

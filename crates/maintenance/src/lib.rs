@@ -19,6 +19,7 @@ mod import;
 pub mod jobs;
 mod posix;
 mod progress;
+mod recompute;
 mod restore;
 mod schedule;
 
@@ -31,6 +32,7 @@ pub use crawl::keep_search_indexes;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason, lower_priority};
+pub use recompute::recompute_always;
 pub use restore::{
     ClusterOptions, ClustersSummary, CopiedDatabase, Drilled, ExternalFindings, ItemsOptions, ItemsSummary,
     RepairOptions, RepairSummary, RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished,

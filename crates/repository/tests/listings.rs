@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use database::content::fault::{self, FaultRow};
 use database::{Database, Schema, Transaction};
 use model::{Code, ColumnKind, ColumnValue, Digest, ErrorKind, FaultState, Id, Name, Right, Role, Timestamp};
-use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort, ValuesChange};
+use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, ColumnOptions, Sort, ValuesChange};
 use support::{at, each_farm, get, put};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,6 +53,7 @@ async fn no_column_is_named_like_one_that_every_library_has() {
             kind: ColumnKind::Text,
             required: false,
             content_type_id: None,
+            options: ColumnOptions::default(),
         };
         for name in ["Name", "nAME", "Type", "Modified", "Created", "By", "Size", "Version"] {
             let refused = admin.create_column(&at("Documents"), named(name)).await.unwrap_err();
@@ -72,7 +73,13 @@ async fn saving_what_a_column_holds_already_is_no_change() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
         let name = Name::new("State").unwrap();
-        let change = ColumnChange { name, kind: ColumnKind::Text, required: false, content_type_id: None };
+        let change = ColumnChange {
+            name,
+            kind: ColumnKind::Text,
+            required: false,
+            content_type_id: None,
+            options: ColumnOptions::default(),
+        };
         let state = admin.create_column(&at("Documents"), change).await.unwrap();
         put(&admin, "Documents/a", "a").await.unwrap();
         let set = async |text: Option<&str>| {
@@ -100,6 +107,7 @@ async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
             kind,
             required: false,
             content_type_id: None,
+            options: ColumnOptions::default(),
         };
         let title = admin.create_column(&at("Documents"), column("Title", ColumnKind::Text)).await.unwrap();
         let amount = admin.create_column(&at("Documents"), column("Amount", ColumnKind::Number)).await.unwrap();

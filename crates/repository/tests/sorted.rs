@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use database::{Database, Engine, Schema, Sql, Transaction, params};
 use model::{ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, Name, Role, Timestamp, Versioning};
-use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, Target, ValueTest, ValuesChange};
+use repository::{
+    ColumnChange, ColumnOptions, Filter, ListRequest, NewView, Session, Sort, Target, ValueTest, ValuesChange,
+};
 use support::{at, each_farm, put};
 
 /// Returns all names of a listing in its order, fetched `limit` at a time.
@@ -29,7 +31,13 @@ async fn names(session: &Session, place: &str, request: &ListRequest, limit: usi
 }
 
 async fn column(session: &Session, name: &str, kind: ColumnKind) -> Id {
-    let change = ColumnChange { name: Name::new(name).unwrap(), kind, required: false, content_type_id: None };
+    let change = ColumnChange {
+        name: Name::new(name).unwrap(),
+        kind,
+        required: false,
+        content_type_id: None,
+        options: ColumnOptions::default(),
+    };
     session.create_column(&at("Documents"), change).await.unwrap()
 }
 

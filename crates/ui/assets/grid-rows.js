@@ -130,7 +130,7 @@ export class Rows {
 
   editable(key, column) {
     const row = this.known.get(key);
-    if (!row?.edit || ["row", "time", "name"].includes(column.kind)) return false;
+    if (!row?.edit || column.kind === "row" || column.fixed) return false;
     return row.cells[this.at(column.id) - 1] !== null;
   }
 

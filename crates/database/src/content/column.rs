@@ -9,7 +9,7 @@ use crate::{Reader, Row, Transaction, Value, params, statements};
 macro_rules! column_columns {
     ($of:literal) => {
         $crate::statement::column_list!($of: id, library_id, content_type_id, name, folded, kind, choices, required,
-            position, slot, role)
+            position, slot, role, options)
     };
 }
 
@@ -17,7 +17,7 @@ macro_rules! column_columns {
 macro_rules! insert {
     () => {
         "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required, \
-         position, slot, role) VALUES "
+         position, slot, role, options) VALUES "
     };
 }
 
@@ -30,15 +30,16 @@ const WIDTH: usize = count_columns(column_columns!("c"));
 statements! {
     LIST = concat!("SELECT ", column_columns!("c"),
         " FROM column_definition c WHERE c.library_id = $1 ORDER BY c.position, c.id");
+    HAVE_OPTIONS = "SELECT 1 FROM column_definition WHERE library_id = $1 AND options <> '' LIMIT 1";
     OF_SLOTS = concat!("SELECT ", column_columns!("c"),
         " FROM column_definition c WHERE c.slot {in $1} ORDER BY c.position, c.id");
     NAMED = concat!("SELECT ", column_columns!("c"), ", n.collection_id, n.scope_id
         FROM column_definition c JOIN node n ON n.id = c.library_id WHERE c.folded = $1 ORDER BY c.id");
     TAKE_SLOTS = "UPDATE slot_counter SET last = last + $1 RETURNING last";
-    INSERT = insert_rows!(insert!(), 11, 1);
-    INSERT_MANY = insert_rows!(insert!(), 11, GROUP);
+    INSERT = insert_rows!(insert!(), 12, 1);
+    INSERT_MANY = insert_rows!(insert!(), 12, GROUP);
     UPDATE = "UPDATE column_definition SET content_type_id = $2, name = $3, folded = $4, choices = $5, required = $6,
-        position = $7 WHERE id = $1";
+        position = $7, options = $8 WHERE id = $1";
     DELETE = "DELETE FROM column_definition WHERE id = $1";
     TYPES = "SELECT id, name FROM content_type WHERE library_id = $1 ORDER BY folded";
     INSERT_TYPE = "INSERT INTO content_type (id, library_id, name, folded) VALUES ($1, $2, $3, $4)";
@@ -72,6 +73,9 @@ pub struct ColumnRow {
     pub slot: i64,
     /// What the program uses its values for.
     pub role: Option<ColumnRole>,
+    /// Formula, default value and check, as a JSON object; empty for a column without any. This module does not read
+    /// them.
+    pub options: String,
 }
 
 fn read(row: &Row<'_>) -> Result<ColumnRow> {
@@ -88,6 +92,7 @@ fn read(row: &Row<'_>) -> Result<ColumnRow> {
         position: row.get(8)?,
         slot: row.get(9)?,
         role: row.get(10)?,
+        options: row.get(11)?,
     })
 }
 
@@ -101,6 +106,11 @@ fn choices(kind: &ColumnKind) -> String {
 /// The columns of a library in order.
 pub fn list(reader: &mut Reader<'_>, library: Id) -> Result<Vec<ColumnRow>> {
     reader.query(LIST, &params![library], read)
+}
+
+/// Returns whether any column of a library has options.
+pub fn have_options(reader: &mut Reader<'_>, library: Id) -> Result<bool> {
+    Ok(reader.find(HAVE_OPTIONS, &params![library], |_| Ok(()))?.is_some())
 }
 
 /// The columns with these slots, of any library, in order.
@@ -151,7 +161,7 @@ fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
     Ok(last - count as i64 + 1)
 }
 
-fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 11] {
+fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 12] {
     params![
         column.id,
         column.library_id,
@@ -163,7 +173,8 @@ fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 11] {
         column.required,
         column.position,
         slot,
-        column.role
+        column.role,
+        &column.options
     ]
 }
 
@@ -176,7 +187,8 @@ pub fn update(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<(
         &column.folded,
         choices(&column.kind),
         column.required,
-        column.position
+        column.position,
+        &column.options
     ];
     transaction.execute(UPDATE, &values).map(drop)
 }

@@ -25,6 +25,9 @@ statements! {
     INSERT = insert_rows!(insert!(), 6, 1);
     INSERT_MANY = insert_rows!(insert!(), 6, GROUP);
     LOCK = "SELECT node_id FROM library WHERE node_id = $1 {for_update}";
+    RECOMPUTE_AFTER = "SELECT recompute_after FROM library WHERE node_id = $1 AND recompute_after IS NOT NULL";
+    SET_RECOMPUTE_AFTER = "UPDATE library SET recompute_after = $2 WHERE node_id = $1";
+    TO_RECOMPUTE = "SELECT node_id FROM library WHERE recompute_after IS NOT NULL ORDER BY node_id LIMIT $1";
     TAKE_NUMBERS = "UPDATE library SET next_number = next_number + $2 WHERE node_id = $1 RETURNING next_number";
 }
 
@@ -69,4 +72,19 @@ pub fn lock(transaction: &mut Transaction<'_>, library: Id) -> Result<()> {
 pub fn take_numbers(transaction: &mut Transaction<'_>, list: Id, count: usize) -> Result<i64> {
     let next: Option<i64> = transaction.find(TAKE_NUMBERS, &params![list, count as i64], |row| row.get(0))?;
     next.map(|next| next - count as i64).ok_or_else(|| Error::corrupt("the settings of a list are missing"))
+}
+
+/// The item up to which calculated values are computed; `None` unless some may be out of date.
+pub fn recompute_after(reader: &mut Reader<'_>, library: Id) -> Result<Option<Id>> {
+    reader.find(RECOMPUTE_AFTER, &params![library], |row| row.get(0))
+}
+
+/// Notes up to which item calculated values are computed; `None` when all are.
+pub fn set_recompute_after(transaction: &mut Transaction<'_>, library: Id, after: Option<Id>) -> Result<()> {
+    transaction.execute(SET_RECOMPUTE_AFTER, &params![library, after]).map(drop)
+}
+
+/// Some of the libraries and lists whose calculated values may be out of date.
+pub fn to_recompute(reader: &mut Reader<'_>, most: usize) -> Result<Vec<Id>> {
+    reader.query(TO_RECOMPUTE, &params![most as i64], |row| row.get(0))
 }

@@ -34,6 +34,13 @@ const ENTRIES: usize = 32;
 statements! {
     FIND = "SELECT fields FROM record WHERE node_id = $1";
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
+    AFTER = "SELECT r.node_id, n.library_id FROM record r JOIN node n ON n.id = r.node_id
+        WHERE r.node_id > $1 ORDER BY r.node_id LIMIT $2";
+    SAME = "SELECT f.node_id FROM field_index f JOIN node n ON n.id = f.node_id
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number = $3 AND f.text = $4 AND n.parent_id = $1 LIMIT $5";
+    REPEATED = "SELECT 1 FROM field_index f JOIN node n ON n.id = f.node_id
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1
+        GROUP BY f.number, f.text HAVING COUNT(*) > 1 LIMIT 1";
     SIZES = "SELECT node_id, CAST(octet_length(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
     PUT = "INSERT INTO record (node_id, fields) VALUES ($1, $2)
         ON CONFLICT (node_id) DO UPDATE SET fields = excluded.fields";
@@ -120,6 +127,22 @@ pub fn find(reader: &mut Reader<'_>, item: Id) -> Result<Option<Fields>> {
 /// The fields of many items. Items without a record are missing.
 pub fn find_many(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, Fields)>> {
     reader.query(FIND_MANY, &params![items], |row| Ok((row.get(0)?, Fields::parse(row.get(1)?)?)))
+}
+
+/// The next items with a record after one, in the order of identifiers, with their libraries.
+pub fn after(reader: &mut Reader<'_>, item: Id, most: usize) -> Result<Vec<(Id, Id)>> {
+    reader.query(AFTER, &params![item, most as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Some of the items in a list whose field has this position among those of its column.
+pub fn with_value(reader: &mut Reader<'_>, list: Id, slot: i64, value: &SortValue, most: usize) -> Result<Vec<Id>> {
+    let values = params![list, slot, value.number, value.text.as_str(), most as i64];
+    reader.query(SAME, &values, |row| row.get(0))
+}
+
+/// Returns whether two items in a list have the same position in a column that comes before `end`.
+pub fn repeated(reader: &mut Reader<'_>, list: Id, slot: i64, end: f64) -> Result<bool> {
+    Ok(reader.find(REPEATED, &params![list, slot, end], |_| Ok(()))?.is_some())
 }
 
 /// The bytes of the stored fields of many items. Items without a record are missing.

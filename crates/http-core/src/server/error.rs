@@ -128,11 +128,13 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::Cancelled
         | Code::CannotOpen
         | Code::ChangesLost
+        | Code::CheckFailed
         | Code::CheckViolation
         | Code::CheckedOut
         | Code::CheckoutRequired
         | Code::Closed
         | Code::ClusterFirst
+        | Code::ColumnRead
         | Code::ColumnRequired
         | Code::CompactionRunning
         | Code::ConditionNotHeeded
@@ -329,6 +331,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::UnsupportedQuery
         | Code::UploadBusy
         | Code::ValueChanged
+        | Code::ValueTaken
         | Code::ValueTooLarge
         | Code::VersionAddress
         | Code::VersionInUse

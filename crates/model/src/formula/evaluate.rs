@@ -194,9 +194,17 @@ impl Evaluation<'_> {
             (function, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
                 for argument in arguments {
-                    let Some(value) = self.value(argument)? else { return Ok(None) };
+                    let Some(value) = self.value(argument)? else {
+                        if function.skips_empty() {
+                            continue;
+                        }
+                        return Ok(None);
+                    };
                     self.step(bytes(&value) / BYTES_PER_STEP)?;
                     values.push(value);
+                }
+                if values.is_empty() && function.skips_empty() {
+                    return Ok(None);
                 }
                 match apply(function, &values)? {
                     Some(ColumnValue::Text(text)) => self.text(text),

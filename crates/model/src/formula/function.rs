@@ -97,10 +97,10 @@ functions! {
     Mod "mod" (NUMBER, NUMBER) -> TO_NUMBER, "The remainder of a division, with the sign of the divisor";
     Power "power" (NUMBER, NUMBER) -> TO_NUMBER, "A number raised to a power";
     Sqrt "sqrt" (NUMBER) -> TO_NUMBER, "The square root";
-    Min "min" (NUMBER_OR_DATE) repeats true -> TO_SAME, "The smallest value";
-    Max "max" (NUMBER_OR_DATE) repeats true -> TO_SAME, "The largest value";
-    Sum "sum" (NUMBER) repeats true -> TO_NUMBER, "The sum of numbers";
-    Average "average" (NUMBER) repeats true -> TO_NUMBER, "The mean of numbers";
+    Min "min" (NUMBER_OR_DATE) repeats true -> TO_SAME, "The smallest value that is not empty";
+    Max "max" (NUMBER_OR_DATE) repeats true -> TO_SAME, "The largest value that is not empty";
+    Sum "sum" (NUMBER) repeats true -> TO_NUMBER, "The sum of the numbers that are not empty";
+    Average "average" (NUMBER) repeats true -> TO_NUMBER, "The mean of the numbers that are not empty";
     Len "len" (TEXT) -> TO_NUMBER, "The number of characters of a text";
     Left "left" (TEXT, NUMBER) -> TO_TEXT, "The first characters of a text, so many";
     Right "right" (TEXT, NUMBER) -> TO_TEXT, "The last characters of a text, so many";
@@ -138,6 +138,11 @@ impl Function {
     /// Finds a function by its name in small letters.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|function| function.signature().name == name)
+    }
+
+    /// Returns whether it leaves empty arguments out. With nothing but empty ones it has no result.
+    pub(super) const fn skips_empty(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::Sum | Self::Average)
     }
 
     /// Returns whether its result depends on the time or on who asks.

@@ -7,7 +7,7 @@
 //! An operator or function with an empty argument gives an empty result, with these exceptions. `&` takes an empty
 //! value for an empty text, and `blank` and `coalesce` look at it. `if` looks only at its condition and at the value
 //! that it chooses. For `and` and `or` an empty operand is unknown: it does not matter if the others decide. `in` is
-//! the same as comparisons with `=` joined by `or`.
+//! the same as comparisons with `=` joined by `or`. `sum`, `min`, `max` and `average` leave empty arguments out.
 //!
 //! **A check that gives an empty result passes; a filter that does so does not match.** Callers decide that.
 

@@ -4,11 +4,14 @@ use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
 use database::content::{library, record};
-use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result, fold};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result, SortValue, fold};
 
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
+
+use super::options::{ColumnOptions, checked, formula_columns, invalid};
+use super::recompute;
 
 /// Limit on the columns of one library or list.
 const MAX_COLUMNS: usize = 200;
@@ -42,6 +45,15 @@ pub struct Column {
     pub content_type_id: Option<Id>,
     /// What the program uses its values for.
     pub role: Option<ColumnRole>,
+    /// Formula, default value and checks.
+    pub options: ColumnOptions,
+}
+
+impl Column {
+    /// Returns whether a formula gives the values, so that nobody can set them.
+    pub fn is_calculated(&self) -> bool {
+        !self.options.formula.is_empty()
+    }
 }
 
 /// The definition of a column to be created or changed.
@@ -55,6 +67,8 @@ pub struct ColumnChange {
     pub required: bool,
     /// The content type that the column belongs to.
     pub content_type_id: Option<Id>,
+    /// Formula, default value and checks.
+    pub options: ColumnOptions,
 }
 
 /// A named set of columns within a library.
@@ -66,17 +80,24 @@ pub struct ContentType {
     pub name: String,
 }
 
-impl From<ColumnRow> for Column {
-    fn from(row: ColumnRow) -> Self {
-        Self {
-            id: row.id,
-            name: row.name,
-            kind: row.kind,
-            required: row.required,
-            content_type_id: row.content_type_id,
-            role: row.role,
-        }
-    }
+/// Returns columns with formulas that name the others. They are all those of a library or list.
+///
+/// # Errors
+/// `Corrupt` for options that cannot be read.
+pub fn named_columns(rows: Vec<ColumnRow>) -> Result<Vec<Column>> {
+    let known = formula_columns(&rows);
+    let options = rows.iter().map(|row| Ok(ColumnOptions::stored(row)?.named(&known)));
+    let options = options.collect::<Result<Vec<_>>>()?;
+    let column = |(row, options): (ColumnRow, ColumnOptions)| Column {
+        id: row.id,
+        name: row.name,
+        kind: row.kind,
+        required: row.required,
+        content_type_id: row.content_type_id,
+        role: row.role,
+        options,
+    };
+    Ok(rows.into_iter().zip(options).map(column).collect())
 }
 
 impl Session {
@@ -93,7 +114,7 @@ impl Session {
             })
             .await?;
         let types = found.1.into_iter().map(|(id, name)| ContentType { id, name });
-        Ok((found.0.into_iter().map(Into::into).collect(), types.collect()))
+        Ok((named_columns(found.0)?, types.collect()))
     }
 
     /// Adds a column to a library or list.
@@ -114,10 +135,16 @@ impl Session {
             refuse_taken(&columns, &change.name)?;
             require_type(transaction, holder.id, change.content_type_id)?;
             let position = columns.last().map_or(0, |last| last.position + 1);
-            let slot = column::insert(transaction, &change.row(id, holder.id, position))?;
-            match holder.kind {
-                NodeKind::List => record::add_empty(transaction, holder.id, slot),
-                _ => Ok(()),
+            let mut all = columns;
+            all.push(change.row(id, holder.id, position));
+            let options = checked(&change.options, id, holder.kind, &all)?;
+            let slot = column::insert(transaction, &ColumnRow { options, ..change.row(id, holder.id, position) })?;
+            if holder.kind == NodeKind::List {
+                record::add_empty(transaction, holder.id, slot)?;
+            }
+            match change.options.formula.is_empty() {
+                true => Ok(()),
+                false => recompute::begin(transaction, holder.id, holder.kind),
             }
         })
         .await
@@ -156,7 +183,27 @@ impl Session {
                 ))
                 .with_code(Code::TitleColumn));
             }
-            column::update(transaction, &row)
+            let before = ColumnOptions::stored(&row)?;
+            if change.options.formula.is_empty() && !before.formula.is_empty() {
+                return Err(invalid(format!("\"{}\" is calculated: it needs a formula", row.name)));
+            }
+            if !change.options.formula.is_empty() && before.formula.is_empty() {
+                return Err(invalid(
+                    "a column that people fill in cannot become a calculated one: create another column",
+                ));
+            }
+            let mut all = columns;
+            all.push(row.clone());
+            row.options = checked(&change.options, id, holder.kind, &all)?;
+            let after = ColumnOptions::stored(&row)?;
+            if after.unique && !before.unique {
+                refuse_repeated(transaction, holder.id, &row)?;
+            }
+            column::update(transaction, &row)?;
+            match after.formula == before.formula {
+                true => Ok(()),
+                false => recompute::begin(transaction, holder.id, holder.kind),
+            }
         })
         .await
         .map(drop)
@@ -165,11 +212,13 @@ impl Session {
     /// Removes a column together with its values.
     ///
     /// # Errors
-    /// `NotFound`; `Forbidden`; `Conflict` with code `title_column`.
+    /// `NotFound`; `Forbidden`; `Conflict` with code `title_column`, and with code `column_read` for a column that a
+    /// formula of another one names.
     #[boxed]
     pub async fn delete_column(&self, holder: &Target, id: Id) -> Result<()> {
         self.change_columns(holder, "column.delete", &id.to_string(), move |transaction, holder, _| {
-            let column = holder.take_column(&mut column::list(transaction, holder.id)?, id)?;
+            let mut columns = column::list(transaction, holder.id)?;
+            let column = holder.take_column(&mut columns, id)?;
             if column.role == Some(ColumnRole::Title) {
                 return Err(Error::conflict(format!(
                     "\"{}\" gives the rows their titles and cannot be removed: rename it instead",
@@ -177,6 +226,7 @@ impl Session {
                 ))
                 .with_code(Code::TitleColumn));
             }
+            refuse_read(&columns, &column)?;
             record::remove_slot(transaction, holder.id, column.slot)?;
             column::delete(transaction, id)
         })
@@ -212,10 +262,11 @@ impl Session {
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
             require_type(transaction, library.id, Some(id))?;
-            for column in column::list(transaction, library.id)? {
-                if column.content_type_id == Some(id) {
-                    record::remove_slot(transaction, library.id, column.slot)?;
-                }
+            let columns = column::list(transaction, library.id)?;
+            let (gone, kept): (Vec<_>, Vec<_>) = columns.into_iter().partition(|one| one.content_type_id == Some(id));
+            for column in gone {
+                refuse_read(&kept, &column)?;
+                record::remove_slot(transaction, library.id, column.slot)?;
             }
             column::delete_content_type(transaction, library.id, id)
         })
@@ -281,6 +332,7 @@ impl ColumnChange {
             position,
             slot: 0,
             role: None,
+            options: String::new(),
         }
     }
 }
@@ -322,6 +374,36 @@ fn name_taken(name: &Name, what: &str) -> Error {
     Error::conflict(format!("there is already a {what} named \"{name}\" here: choose another name"))
         .with_code(Code::NameTaken)
         .naming(&[name.as_str()])
+}
+
+/// Refuses to remove a column that a formula of another one reads.
+fn refuse_read(others: &[ColumnRow], column: &ColumnRow) -> Result<()> {
+    let mark = format!("[#{}]", column.id);
+    for other in others {
+        let options = ColumnOptions::stored(other)?;
+        if [&options.formula, &options.check].into_iter().any(|formula| formula.contains(&mark)) {
+            return Err(Error::conflict(format!(
+                "a formula of the column \"{}\" reads \"{}\": change the formula first",
+                other.name, column.name
+            ))
+            .with_code(Code::ColumnRead)
+            .naming(&[other.name.as_str(), column.name.as_str()]));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to make a column unique in which rows of a list have the same value.
+fn refuse_repeated(transaction: &mut Transaction<'_>, list: Id, column: &ColumnRow) -> Result<()> {
+    match record::repeated(transaction, list, column.slot, SortValue::EMPTY.number)? {
+        false => Ok(()),
+        true => Err(Error::conflict(format!(
+            "some rows have the same value in \"{}\": sort the list by it, and change them first",
+            column.name
+        ))
+        .with_code(Code::ValueTaken)
+        .naming(&[column.name.as_str()])),
+    }
 }
 
 fn check_choices(kind: &ColumnKind) -> Result<()> {

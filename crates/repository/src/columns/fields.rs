@@ -8,6 +8,8 @@ use database::content::revision::{self, Revision};
 use database::content::{library, record};
 use model::{Code, ColumnRole, ColumnValue, Error, Id, NodeKind, Result, Timestamp, Versioning};
 
+use super::field_change::FieldChange;
+use super::set::{ColumnSet, TakenValues};
 use crate::session::guard::Guard;
 
 /// Limit on the bytes of the stored fields of one item.
@@ -15,41 +17,43 @@ const MAX_BYTES: usize = 256 << 10;
 /// Limit on the characters of a title, which every listing shows.
 const MAX_TITLE: usize = 255;
 
-/// A change of fields that fits the columns.
-pub(crate) struct FieldChange<'a>(Vec<(&'a ColumnRow, Option<&'a ColumnValue>)>);
-
-impl<'a> FieldChange<'a> {
-    /// Checks values for these columns.
-    ///
-    /// # Errors
-    /// `NotFound` for a column that is not among them; `Invalid` with code `invalid_value`.
-    pub(crate) fn check(columns: &'a [ColumnRow], values: &'a [(Id, Option<ColumnValue>)]) -> Result<Self> {
-        let fit = values.iter().map(|(id, value)| {
-            let column = columns.iter().find(|column| column.id == *id);
-            let column = column.ok_or_else(|| Error::not_found("the library or list has no such column"))?;
-            if let Some(value) = value {
-                column.kind.check(value).map_err(|error| {
-                    Error::invalid(format!("{}: {}", column.name, error.message()))
-                        .with_code(Code::InvalidValue)
-                        .naming(&[column.name.as_str()])
-                })?;
-            }
-            Ok((column, value.as_ref()))
-        });
-        fit.collect::<Result<_>>().map(Self)
+/// Completes a change of an item with default values, if the item is new, and with what is calculated, and returns the
+/// fields after it.
+///
+/// # Errors
+/// `Invalid` with code `fields_too_long`, and with code `check_failed`.
+pub(crate) fn complete<'a>(
+    columns: &'a ColumnSet,
+    change: &mut FieldChange<'a>,
+    before: Option<&Fields>,
+    caller: Id,
+) -> Result<Fields> {
+    let nothing = Fields::default();
+    if before.is_none() {
+        columns.add_defaults(change, caller);
     }
+    columns.calculate(change, before.unwrap_or(&nothing));
+    let after = change.applied_to(before.unwrap_or(&nothing));
+    check_length(before.unwrap_or(&nothing), &after)?;
+    columns.check(before, &after, caller)?;
+    Ok(after)
+}
 
-    /// Takes values as they were stored before, without any check. Columns that are not among these are left out.
-    pub(crate) fn known(columns: &'a [ColumnRow], values: &'a [(Id, ColumnValue)]) -> Self {
-        let known = |id: &Id| columns.iter().find(|column| column.id == *id);
-        Self(values.iter().filter_map(|(id, value)| Some((known(id)?, Some(value)))).collect())
+/// Gives a new document the default values of its library.
+pub(crate) fn start(transaction: &mut Transaction<'_>, guard: &Guard, document: &NodeRow) -> Result<()> {
+    if !column::have_options(transaction, document.library_id)? {
+        return Ok(());
     }
-
-    /// Returns the fields after the change.
-    pub(crate) fn applied_to(&self, fields: &Fields) -> Fields {
-        let mut fields = fields.clone();
-        self.0.iter().for_each(|(column, value)| fields.set(column.slot, *value));
-        fields
+    let columns = ColumnSet::read(transaction, document.library_id)?;
+    if !columns.has_defaults() {
+        return Ok(());
+    }
+    let (mut change, before) = (FieldChange::default(), Fields::default());
+    columns.add_defaults(&mut change, guard.caller());
+    columns.calculate(&mut change, &before);
+    match change.applied_to(&before).is_empty() {
+        true => Ok(()),
+        false => record::change(transaction, document, &before, &change.fields()),
     }
 }
 
@@ -57,7 +61,7 @@ impl<'a> FieldChange<'a> {
 ///
 /// # Errors
 /// `Invalid` with code `fields_too_long`.
-pub(crate) fn check_length(before: &Fields, after: &Fields) -> Result<()> {
+fn check_length(before: &Fields, after: &Fields) -> Result<()> {
     let bytes = after.stored_bytes();
     match bytes <= MAX_BYTES || bytes <= before.stored_bytes() {
         true => Ok(()),
@@ -92,28 +96,30 @@ pub(crate) fn title_of(columns: &[ColumnRow], fields: &Fields) -> Result<Option<
     })
 }
 
-/// Stores the fields of an item after a change, and returns whether they differ from those before. A row changes with
-/// everything that follows from its fields; of a document or folder, time and author of the last change are left to the
-/// caller.
-pub(crate) fn store(
+/// Stores the fields of an item after a change and what follows from it, and returns whether they differ from those
+/// before. Of a document or folder, time and author of the last change are left to the caller.
+pub(crate) fn store<'a>(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
     item: &NodeRow,
-    columns: &[ColumnRow],
-    change: &FieldChange<'_>,
+    columns: &'a ColumnSet,
+    mut change: FieldChange<'a>,
 ) -> Result<bool> {
     let mut before = record::find(transaction, item.id)?.unwrap_or_default();
     if item.kind == NodeKind::Row {
-        drop_removed(columns, &mut before);
+        drop_removed(columns.rows(), &mut before);
     }
-    let after = change.applied_to(&before);
-    check_length(&before, &after)?;
+    let after = complete(columns, &mut change, Some(&before), guard.caller())?;
     if item.kind == NodeKind::Row {
-        check_required(columns, &after)?;
-        return Ok(replace(transaction, guard, item, columns, &before, change)?.is_some());
+        check_required(columns.rows(), &after)?;
+        let mut taken = TakenValues::default();
+        if let Some(refusal) = taken.take(transaction, columns, item.parent_id, Some(item.id), &before, &after)? {
+            return Err(refusal);
+        }
+        return Ok(replace(transaction, guard, item, columns.rows(), &before, &change)?.is_some());
     }
     if before != after {
-        record::change(transaction, item, &before, &change.0)?;
+        record::change(transaction, item, &before, &change.fields())?;
     }
     Ok(before != after)
 }
@@ -138,7 +144,7 @@ pub(crate) fn replace(
         return Ok(None);
     }
     let revision = guard.next_id();
-    record::change(transaction, row, before, &change.0)?;
+    record::change(transaction, row, before, &change.fields())?;
     keep_revision(transaction, row, before)?;
     let changed = NodeRow {
         title: title_of(columns, &after)?,
@@ -160,12 +166,13 @@ pub(crate) fn store_known(
     document: &NodeRow,
     values: &[(Id, ColumnValue)],
 ) -> Result<bool> {
-    let columns = column::list(transaction, document.library_id)?;
-    let (change, before) = (FieldChange::known(&columns, values), record::find(transaction, document.id)?);
-    let before = before.unwrap_or_default();
+    let columns = ColumnSet::read(transaction, document.library_id)?;
+    let before = record::find(transaction, document.id)?.unwrap_or_default();
+    let mut change = columns.known_change(values);
+    columns.calculate(&mut change, &before);
     let differs = change.applied_to(&before) != before;
     if differs {
-        record::change(transaction, document, &before, &change.0)?;
+        record::change(transaction, document, &before, &change.fields())?;
     }
     Ok(differs)
 }

@@ -1,10 +1,18 @@
 //! Columns of libraries and lists, and the values that items have in them.
 
 mod definitions;
+mod field_change;
 pub(crate) mod fields;
+mod options;
+mod recompute;
+mod set;
 mod values;
 
-pub use definitions::{Column, ColumnChange, ContentType, is_built_in_column};
+pub use definitions::{Column, ColumnChange, ContentType, is_built_in_column, named_columns};
+pub use options::ColumnOptions;
 pub use values::ValuesChange;
 
 pub(crate) use definitions::add_title_column;
+pub(crate) use field_change::FieldChange;
+pub(crate) use options::checked as checked_options;
+pub(crate) use set::{ColumnSet, TakenValues};

@@ -1,16 +1,19 @@
 //! The values of an item in the columns of its library or list.
 
 use async_recursion::async_recursion as boxed;
-use database::content::{collection, column, node, record};
+use database::content::{collection, column, library, node, record};
 use database::{Reader, Transaction};
 use model::{Code, ColumnValue, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::Preconditions;
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::Viewed;
 use crate::{Session, Target};
 
 use super::definitions::require_type;
-use super::fields::{self, FieldChange};
+use super::field_change::FieldChange;
+use super::fields;
+use super::set::ColumnSet;
 
 /// A change to the column values of an item.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +48,22 @@ impl Session {
         Ok(found)
     }
 
+    /// Returns the values that a new item in a library or list gets if its author sets none.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`.
+    #[boxed]
+    pub async fn default_values(&self, holder: &Target) -> Result<Vec<(Id, ColumnValue)>> {
+        let caller = self.principal().id;
+        let read = move |reader: &mut Reader<'_>, located: &Viewed| {
+            let columns = ColumnSet::read(reader, located.node().library_id)?;
+            let mut change = FieldChange::default();
+            columns.add_defaults(&mut change, caller);
+            Ok(change.fields().into_iter().filter_map(|(column, value)| Some((column.id, value?.clone()))).collect())
+        };
+        Ok(self.view(holder, read).await?.1)
+    }
+
     /// Changes the column values of an item, all or nothing.
     ///
     /// # Errors
@@ -64,19 +83,24 @@ impl Session {
         self.require_not_held(&located).await?;
         self.require_people(values.iter().map(|(_, value)| value.as_ref())).await?;
         let (id, path, found) = (located.node().id, located.path(), located.clone());
+        let (kind, library) = (located.node().kind, located.node().library_id);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            if kind == NodeKind::Row {
+                // Under this lock no other row gets a value that must be unique, and no column changes.
+                library::lock(transaction, library)?;
+            }
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             preconditions.check(found.visible_version(&row))?;
             refuse_overtaken(transaction, id, &was)?;
-            let columns = column::list(transaction, row.library_id)?;
-            let change = FieldChange::check(&columns, &values)?;
+            let columns = ColumnSet::read(transaction, row.library_id)?;
+            let change = columns.change(&values)?;
             let same_type = content_type.is_none_or(|wanted| wanted == row.content_type_id);
             if let Some(content_type) = content_type {
                 require_type(transaction, row.library_id, content_type)?;
                 node::set_content_type(transaction, id, content_type)?;
             }
-            let changed = fields::store(transaction, guard, &row, &columns, &change)?;
+            let changed = fields::store(transaction, guard, &row, &columns, change)?;
             // Saving the same values again neither touches the item nor records an event.
             if !changed && same_type {
                 return Ok(());

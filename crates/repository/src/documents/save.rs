@@ -6,6 +6,7 @@ use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
+use crate::columns::fields;
 use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
 use crate::session::errors::{name_taken_hidden, no_folder, taken};
@@ -270,6 +271,7 @@ impl SavePlan {
             row.created_at = ownership.created_at;
         }
         node::insert(transaction, &row)?;
+        fields::start(transaction, &self.guard, &row)?;
         usage.bytes += stored.size;
         usage.documents += 1;
         let path = join(path, name.as_str());

@@ -6,7 +6,7 @@ use database::content::library;
 use database::content::node::{self, NodeRow};
 use model::{ColumnKind, LibrarySettings, Name, NodeKind, Result, Right, SitePath, Timestamp};
 
-use crate::columns::{ColumnChange, add_title_column};
+use crate::columns::{ColumnChange, ColumnOptions, add_title_column};
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
 use crate::session::errors::{name_conflict, name_taken_hidden};
@@ -45,7 +45,13 @@ impl Session {
     #[boxed]
     pub async fn create_list(&self, site: &Target, name: &Name, title: &Name) -> Result<Item> {
         let settings = LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() };
-        let title = ColumnChange { name: title.clone(), kind: ColumnKind::Text, required: true, content_type_id: None };
+        let title = ColumnChange {
+            name: title.clone(),
+            kind: ColumnKind::Text,
+            required: true,
+            content_type_id: None,
+            options: ColumnOptions::default(),
+        };
         let contents = Contents::Rows(settings, title);
         self.create_in_site(site, name, NodeKind::List, Right::ManageLibraries, contents).await
     }

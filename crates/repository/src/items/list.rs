@@ -9,6 +9,7 @@ use database::Reader;
 use database::content::{column, node, record, sorted};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, fold};
 
+use crate::columns::named_columns;
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
 use crate::items::page::Page;
@@ -353,7 +354,8 @@ fn columns_of(
     if most == 0 || library.is_none() {
         return Ok((Vec::new(), HashMap::new()));
     }
-    let columns: Vec<Column> = column::list(reader, library)?.into_iter().take(most).map(Into::into).collect();
+    let mut columns = named_columns(column::list(reader, library)?)?;
+    columns.truncate(most);
     let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
     if columns.is_empty() || readable.is_empty() {
         return Ok((columns, HashMap::new()));

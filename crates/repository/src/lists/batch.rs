@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use database::Transaction;
-use database::content::column::{self, ColumnRow};
+use database::content::column::ColumnRow;
 use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::{library, record};
 use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::columns::fields::{self, FieldChange, check_length, check_required, drop_removed, title_of};
+use crate::columns::fields::{self, check_required, complete, drop_removed, title_of};
+use crate::columns::{ColumnSet, FieldChange, TakenValues};
 use crate::items::remove::recycle;
 use crate::items::tree::held_parent;
 use crate::session::errors::no_item;
@@ -31,7 +32,7 @@ pub(super) struct Batch<'a> {
     checked: &'a Checked,
     list: NodeRow,
     path: &'a str,
-    columns: Vec<ColumnRow>,
+    columns: ColumnSet,
 }
 
 /// A change that was checked and can be made.
@@ -60,7 +61,7 @@ impl<'a> Batch<'a> {
         path: &'a str,
     ) -> Result<Self> {
         library::lock(transaction, list)?;
-        let columns = column::list(transaction, list)?;
+        let columns = ColumnSet::read(transaction, list)?;
         let list = held_parent(transaction, list)?;
         Ok(Self { guard, checked, list, path, columns })
     }
@@ -86,9 +87,10 @@ impl<'a> Batch<'a> {
     ) -> Result<(Steps<'c>, Vec<RowOutcome>)> {
         let mut present = self.present(transaction, changes)?;
         let (mut steps, mut outcomes) = (Vec::new(), Vec::with_capacity(changes.len()));
+        let mut taken = TakenValues::default();
         for (position, change) in changes.iter().enumerate() {
             let mut outcome = RowOutcome { row: change.row(), ..RowOutcome::default() };
-            match self.check_one(&mut present, change, &mut outcome)? {
+            match self.check_one(transaction, &mut present, &mut taken, change, &mut outcome)? {
                 Ok(step) => steps.push((position, step)),
                 Err(refusal) => outcome.error = Some(refusal),
             }
@@ -119,7 +121,7 @@ impl<'a> Batch<'a> {
             }
             present.rows.extend(node::lock_many(transaction, &ids)?.into_iter().map(|row| (row.id, row)));
             for (id, mut fields) in record::find_many(transaction, &ids)? {
-                drop_removed(&self.columns, &mut fields);
+                drop_removed(self.columns.rows(), &mut fields);
                 present.fields.insert(id, fields);
             }
         }
@@ -129,12 +131,14 @@ impl<'a> Batch<'a> {
     /// Checks one change. The outer error ends the request, the inner one refuses the change.
     fn check_one<'c>(
         &'c self,
+        transaction: &mut Transaction<'_>,
         present: &mut Present,
+        taken: &mut TakenValues,
         change: &'c RowChange,
         outcome: &mut RowOutcome,
     ) -> Result<Result<Step<'c>>> {
         let right = match change {
-            RowChange::Add { set } => return Ok(self.check_add(set)),
+            RowChange::Add { set } => return self.check_add(transaction, taken, set),
             RowChange::Edit { .. } => Right::Edit,
             RowChange::Delete { .. } => Right::Delete,
         };
@@ -147,11 +151,11 @@ impl<'a> Batch<'a> {
         match change {
             RowChange::Edit { revision, was, set, .. } => {
                 let before = present.fields.remove(&row.id).unwrap_or_default();
-                let fits = match is_unchanged(&self.columns, &row, *revision, &before, was, set)? {
-                    true => self.check_edit(&before, set),
+                let fits = match is_unchanged(self.columns.rows(), &row, *revision, &before, was, set)? {
+                    true => self.check_edit(transaction, taken, &row, &before, set)?,
                     false => {
                         for (id, _) in set {
-                            outcome.present.push((*id, value_of(&self.columns, &before, *id)?));
+                            outcome.present.push((*id, value_of(self.columns.rows(), &before, *id)?));
                         }
                         Err(changed_meanwhile())
                     }
@@ -184,20 +188,50 @@ impl<'a> Batch<'a> {
         Ok(row)
     }
 
-    fn check_add<'c>(&'c self, set: &'c [(Id, Option<ColumnValue>)]) -> Result<Step<'c>> {
-        self.require_add()?;
-        let fields = FieldChange::check(&self.columns, set)?.applied_to(&Fields::default());
-        check_length(&Fields::default(), &fields)?;
-        check_required(&self.columns, &fields)?;
-        Ok(Step::Add { title: title_of(&self.columns, &fields)?, fields })
+    fn check_add<'c>(
+        &'c self,
+        transaction: &mut Transaction<'_>,
+        taken: &mut TakenValues,
+        set: &'c [(Id, Option<ColumnValue>)],
+    ) -> Result<Result<Step<'c>>> {
+        let nothing = Fields::default();
+        let checked = self.require_add().and_then(|()| self.completed(None, set));
+        let fields = match checked {
+            Ok((_, fields)) => fields,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(refusal) = taken.take(transaction, &self.columns, self.list.id, None, &nothing, &fields)? {
+            return Ok(Err(refusal));
+        }
+        Ok(Ok(Step::Add { title: title_of(self.columns.rows(), &fields)?, fields }))
     }
 
-    fn check_edit<'c>(&'c self, before: &Fields, set: &'c [(Id, Option<ColumnValue>)]) -> Result<FieldChange<'c>> {
-        let change = FieldChange::check(&self.columns, set)?;
-        let after = change.applied_to(before);
-        check_length(before, &after)?;
-        check_required(&self.columns, &after)?;
-        Ok(change)
+    fn check_edit<'c>(
+        &'c self,
+        transaction: &mut Transaction<'_>,
+        taken: &mut TakenValues,
+        row: &NodeRow,
+        before: &Fields,
+        set: &'c [(Id, Option<ColumnValue>)],
+    ) -> Result<Result<FieldChange<'c>>> {
+        let (change, after) = match self.completed(Some(before), set) {
+            Ok(completed) => completed,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let refusal = taken.take(transaction, &self.columns, self.list.id, Some(row.id), before, &after)?;
+        Ok(refusal.map_or(Ok(change), Err))
+    }
+
+    /// Checks the fields of a row, and returns the whole change with the fields after it.
+    fn completed<'c>(
+        &'c self,
+        before: Option<&Fields>,
+        set: &'c [(Id, Option<ColumnValue>)],
+    ) -> Result<(FieldChange<'c>, Fields)> {
+        let mut change = self.columns.change(set)?;
+        let after = complete(&self.columns, &mut change, before, self.guard.caller())?;
+        check_required(self.columns.rows(), &after)?;
+        Ok((change, after))
     }
 
     /// Makes the changes that were checked, and notes rows and revisions in their outcomes.
@@ -221,7 +255,7 @@ impl<'a> Batch<'a> {
                 }
                 Step::Edit { row, before, change } => {
                     if let Some(revision) =
-                        fields::replace(transaction, self.guard, &row, &self.columns, &before, &change)?
+                        fields::replace(transaction, self.guard, &row, self.columns.rows(), &before, &change)?
                     {
                         outcome.revision = Some(revision);
                         self.guard.record(transaction, row.id, "row.change", join(self.path, &row.name))?;
@@ -241,9 +275,11 @@ impl<'a> Batch<'a> {
     /// Adds a row with fields that it had in a backup. Only the right to add rows is checked.
     pub(super) fn return_row(&self, transaction: &mut Transaction<'_>, values: &[(Id, ColumnValue)]) -> Result<Id> {
         self.require_add()?;
-        let fields = FieldChange::known(&self.columns, values).applied_to(&Fields::default());
+        let (mut change, nothing) = (self.columns.known_change(values), Fields::default());
+        self.columns.calculate(&mut change, &nothing);
+        let fields = change.applied_to(&nothing);
         let number = self.take_numbers(transaction, 1)?;
-        let row = self.new_row(number, title_of(&self.columns, &fields)?, Timestamp::now())?;
+        let row = self.new_row(number, title_of(self.columns.rows(), &fields)?, Timestamp::now())?;
         let id = row.id;
         self.add(transaction, vec![(row, fields)])?;
         Ok(id)

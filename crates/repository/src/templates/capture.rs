@@ -3,7 +3,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::column::{self, ColumnRow};
+use database::content::column::ColumnRow;
 use database::content::{node, record};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right};
 
@@ -12,6 +12,7 @@ use super::format::{
     Text, invalid, value_to_toml,
 };
 use super::view_query;
+use crate::columns::ColumnSet;
 use crate::items::item::Item;
 use crate::look::LinkTarget;
 use crate::session::known::Viewed;
@@ -145,6 +146,10 @@ fn too_large() -> Error {
     invalid(format!("its rows take more than {} MiB: save it without rows", MAX_TEMPLATE_BYTES >> 20))
 }
 
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
 fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) -> ColumnTemplate {
     let mut choices: Vec<Text> = Vec::new();
     if let ColumnKind::Choice(all) = &column.kind {
@@ -161,13 +166,20 @@ fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) ->
         choices,
         role: column.role.map(|role| role.as_str().to_owned()),
         content_type: column.content_type_id.and_then(type_name),
+        formula: some(&column.options.formula),
+        default: some(&column.options.default),
+        check: some(&column.options.check),
+        message: some(&column.options.message).map(Text::Same),
+        unique: column.options.unique,
+        description: some(&column.options.description).map(Text::Same),
     }
 }
 
 /// Returns the first rows of a list that the caller may open, without people and without values that the columns no
 /// longer take.
 fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<toml::Table>> {
-    let columns = column::list(reader, list.node().id)?;
+    let all = ColumnSet::read(reader, list.node().id)?;
+    let columns: Vec<&ColumnRow> = all.rows().iter().filter(|column| !all.is_calculated(column.id)).collect();
     let opens = |row: &node::NodeRow| list.may_know(row) && list.access.rights(row.scope_id).has(Right::View);
     let rows = node::rows(reader, list.node().id, LOOKED_AT)?;
     let ids: Vec<Id> = rows.iter().filter(|row| opens(row)).map(|row| row.id).take(MAX_ROWS).collect();

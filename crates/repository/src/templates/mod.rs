@@ -6,6 +6,7 @@ mod apply;
 mod built_in;
 mod capture;
 mod format;
+mod formulas;
 mod plan;
 mod saved;
 mod view_query;

@@ -1,6 +1,7 @@
 //! The rows of the database that lists of a template become.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
@@ -10,11 +11,13 @@ use database::content::node::{self, NodeRow};
 use database::content::saved_view::{self, SavedViewRow};
 use database::content::{library, record};
 use model::{
-    ColumnRole, ColumnValue, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber, Versioning,
+    ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber, Versioning,
 };
 
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
+use super::formulas::set_options;
 use super::view_query::{self, NamedColumn};
+use crate::columns::ColumnSet;
 use crate::columns::fields::title_of;
 use crate::session::guard::Guard;
 use crate::session::target::join;
@@ -82,7 +85,7 @@ impl<'a> Plan<'a> {
     }
 
     fn add_columns(&mut self, list: Id, template: &ListTemplate) -> Result<()> {
-        let mut types = Vec::new();
+        let (mut types, first) = (Vec::new(), self.columns.len());
         for one in &template.types {
             let id = self.guard.next_id();
             types.push((one.key(), id));
@@ -103,9 +106,11 @@ impl<'a> Plan<'a> {
                 position,
                 slot: 0,
                 role: is_title.then_some(ColumnRole::Title),
+                options: String::new(),
             });
         }
-        Ok(())
+        let kind = if template.holds == Holds::Rows { NodeKind::List } else { NodeKind::Library };
+        set_options(&template.columns, kind, &mut self.columns[first..], self.language)
     }
 
     fn add_views(&mut self, list: Id, template: &ListTemplate, first: usize) -> Result<()> {
@@ -170,12 +175,21 @@ impl<'a> Plan<'a> {
         saved_view::insert_many(transaction, &self.views)?;
         let (mut nodes, values): (Vec<NodeRow>, Vec<_>) = self.rows.into_iter().unzip();
         let mut fields = Vec::with_capacity(nodes.len());
+        let mut columns_of: HashMap<Id, ColumnSet> = HashMap::new();
+        for of_list in self.columns.chunk_by(|one, other| one.library_id == other.library_id) {
+            if let [first, ..] = of_list {
+                columns_of.insert(first.library_id, ColumnSet::new(of_list.to_vec())?);
+            }
+        }
         for (node, values) in nodes.iter_mut().zip(&values) {
-            let mut of_row = Fields::default();
-            values.iter().for_each(|(index, value)| of_row.set(self.columns[*index].slot, Some(value)));
-            // A row has a value in the column of titles, so this column is not before that of its first value.
-            let first = values.first().map_or(0, |(index, _)| *index);
-            node.title = title_of(&self.columns[first..], &of_row)?;
+            let columns = columns_of.get(&node.library_id).ok_or_else(|| Error::corrupt("a row without a list"))?;
+            let values = values.iter().map(|(index, value)| (self.columns[*index].id, value.clone()));
+            let values: Vec<_> = values.collect();
+            let (mut change, nothing) = (columns.known_change(&values), Fields::default());
+            columns.add_defaults(&mut change, self.guard.caller());
+            columns.calculate(&mut change, &nothing);
+            let of_row = change.applied_to(&nothing);
+            node.title = title_of(columns.rows(), &of_row)?;
             fields.push(of_row);
         }
         node::insert_many(transaction, &nodes)?;

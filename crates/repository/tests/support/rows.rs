@@ -1,7 +1,7 @@
 //! Lists and rows for tests.
 
 use model::{Code, ColumnKind, ColumnValue, Id, Name, NodeKind};
-use repository::{ColumnChange, ListRequest, RowChange, RowOutcome, Session, Target};
+use repository::{ColumnChange, ColumnOptions, ListRequest, RowChange, RowOutcome, Session, Target};
 
 use super::at;
 
@@ -14,7 +14,13 @@ pub fn text(text: &str) -> Option<ColumnValue> {
 }
 
 pub async fn column(session: &Session, list: &Target, label: &str, kind: ColumnKind) -> Id {
-    let change = ColumnChange { name: name(label), kind, required: false, content_type_id: None };
+    let change = ColumnChange {
+        name: name(label),
+        kind,
+        required: false,
+        content_type_id: None,
+        options: ColumnOptions::default(),
+    };
     session.create_column(list, change).await.unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, Result};
-use repository::{Column, ColumnChange, ContentType};
+use repository::{Column, ColumnChange, ColumnOptions, ContentType};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -29,6 +29,19 @@ pub struct ColumnJson {
     pub role: Option<&'static str>,
     /// The content type that the column belongs to; null if it applies to all documents.
     pub content_type: Option<String>,
+    /// The formula of a calculated column; empty for a column that people fill in.
+    pub formula: String,
+    /// The formula that gives a new item its value if its author sets none; empty for none.
+    pub default: String,
+    /// The formula that must not give "no" for an item; empty for none.
+    pub check: String,
+    /// What the author of an item is told that does not pass the check; empty for a message from the formula.
+    pub message: String,
+    /// Set when no two rows may have the same value. Texts are compared by their first 100 characters, in whatever
+    /// case.
+    pub unique: bool,
+    /// What people should enter.
+    pub description: String,
 }
 
 impl From<Column> for ColumnJson {
@@ -44,6 +57,12 @@ impl From<Column> for ColumnJson {
             required: column.required,
             role: column.role.map(model::ColumnRole::as_str),
             content_type: column.content_type_id.map(|id| id.to_string()),
+            formula: column.options.formula,
+            default: column.options.default,
+            check: column.options.check,
+            message: column.options.message,
+            unique: column.options.unique,
+            description: column.options.description,
         }
     }
 }
@@ -83,6 +102,29 @@ pub struct ColumnForm {
     /// The content type that the column belongs to.
     #[serde(default)]
     pub content_type: Option<IdText>,
+    /// The formula of a calculated column, such as `[Price] * [Pieces]`. A column has it from its creation, or never.
+    #[serde(default)]
+    #[schema(value_type = super::rules::Formula)]
+    pub formula: String,
+    /// The formula that gives a new item its value if its author sets none, such as `today() + 7`. It names no columns.
+    #[serde(default)]
+    #[schema(value_type = super::rules::Formula)]
+    pub default: String,
+    /// The formula that must not give "no" for an item, such as `[Due] >= [Begin]`.
+    #[serde(default)]
+    #[schema(value_type = super::rules::Formula)]
+    pub check: String,
+    /// What the author of an item is told that does not pass the check.
+    #[serde(default)]
+    #[schema(value_type = super::rules::CheckMessage)]
+    pub message: String,
+    /// Set when no two rows may have the same value.
+    #[serde(default)]
+    pub unique: bool,
+    /// What people should enter.
+    #[serde(default)]
+    #[schema(value_type = super::rules::ColumnDescription)]
+    pub description: String,
 }
 
 impl ColumnForm {
@@ -93,6 +135,14 @@ impl ColumnForm {
             kind: ColumnKind::parse(&self.kind, self.choices)?,
             required: self.required,
             content_type_id: self.content_type.map(|id| id.0),
+            options: ColumnOptions {
+                formula: self.formula,
+                default: self.default,
+                check: self.check,
+                message: self.message,
+                unique: self.unique,
+                description: self.description,
+            },
         })
     }
 }

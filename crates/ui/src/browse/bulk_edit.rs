@@ -56,7 +56,7 @@ async fn subject(visit: &Visit, ids: Vec<Id>) -> Result<Subject> {
             }
         };
         let (mut columns, _) = visit.session.columns(&Target::Id(first.id)).await?;
-        columns.retain(|column| column.content_type_id.is_none() || cells::applies(&first, column));
+        columns.retain(|column| cells::applies(&first, column) && !column.is_calculated());
         return Ok(Subject { ids, first, columns });
     }
     Err(refused.unwrap_or_else(|| Error::invalid("nothing was selected; tick something first")))

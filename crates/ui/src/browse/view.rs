@@ -433,6 +433,7 @@ mod tests {
             required: false,
             content_type_id: None,
             role: None,
+            options: repository::ColumnOptions::default(),
         };
         let number = column(ColumnKind::Number);
         assert_eq!(value_test(&page, &number, "1..2.5"), Some(ValueTest::Between(1.0, 2.5)));

@@ -36,7 +36,7 @@ struct Subject {
 async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subject> {
     let item = item::find(visit, id).await?;
     let (mut columns, types) = visit.session.columns(&Target::Id(item.id)).await?;
-    columns.retain(|column| cells::applies(&item, column));
+    columns.retain(|column| cells::applies(&item, column) && !column.is_calculated());
     let Some(column) = column else { return Ok(Subject { item, columns, types, single: false }) };
     let id: Id = column.parse()?;
     columns.retain(|column| column.id == id);
@@ -97,7 +97,7 @@ fn back(subject: &Subject) -> String {
 }
 
 /// Formats a value for its form field.
-async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
+pub async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
     Ok(match value {
         Some(ColumnValue::Text(text)) => text.clone(),
         Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
@@ -141,6 +141,7 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
         }
     };
     field.value = text;
+    field.hint.clone_from(&column.options.description);
     Ok(field)
 }
 

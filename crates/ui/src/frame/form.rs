@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 
+use super::fields::Fields;
 use super::format::Icon;
 use super::page::Page;
 
@@ -194,6 +195,24 @@ pub struct Form<'a> {
 }
 
 impl Form<'_> {
+    /// Puts back what the user typed and chose, in a form that is shown again after a refusal.
+    #[must_use]
+    pub fn refilled(mut self, typed: &Fields) -> Self {
+        for field in &mut self.fields {
+            let text = typed.text(&field.name);
+            match &mut field.input {
+                Input::Tick(ticked) => *ticked = typed.yes(&field.name),
+                Input::Select(choices) | Input::Radio(choices) => {
+                    choices.iter_mut().for_each(|choice| choice.chosen = choice.value == text);
+                }
+                Input::Line("password") => {}
+                Input::Line(_) | Input::Lines => field.value = text,
+                _ => {}
+            }
+        }
+        self
+    }
+
     fn has_field_at_fault(&self) -> bool {
         self.fields.iter().any(|field| field.is_at_fault)
     }

@@ -18,9 +18,14 @@ use crate::frame::{address, refuse};
 async fn form<'a>(visit: &'a Visit, list: &Item, columns: &[Column], typed: Option<&Fields>) -> Result<Form<'a>> {
     let page = &visit.page;
     let mut fields = Vec::with_capacity(columns.len());
+    let defaults = visit.session.default_values(&Target::Id(list.id)).await?;
     for column in columns {
         let name = values::field_name(column.id);
-        let text = typed.map(|typed| typed.text(&name)).unwrap_or_default();
+        let default = defaults.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        let text = match typed {
+            Some(typed) => typed.text(&name),
+            None => values::edited(page, &visit.session, default).await?,
+        };
         let mut field = values::field(page, &visit.session, column, text).await?;
         field = values::in_one_line(column, field);
         field.name = name.into();
@@ -41,7 +46,9 @@ async fn form<'a>(visit: &'a Visit, list: &Item, columns: &[Column], typed: Opti
 }
 
 async fn columns_of(visit: &Visit, list: &Item) -> Result<Vec<Column>> {
-    Ok(visit.session.columns(&Target::Id(list.id)).await?.0)
+    let (mut columns, _) = visit.session.columns(&Target::Id(list.id)).await?;
+    columns.retain(|column| !column.is_calculated());
+    Ok(columns)
 }
 
 /// Shows the form.
@@ -66,9 +73,9 @@ async fn add(sent: &SubmittedForm, list: &Item, columns: &[Column]) -> Result<St
     let mut set = Vec::new();
     for column in columns {
         let text = sent.fields.trimmed(&values::field_name(column.id));
-        if !text.is_empty() {
-            set.push((column.id, Some(values::read(&sent.visit, column, text).await?)));
-        }
+        // An empty field is said to be empty, so that it does not get the default value that was removed from it.
+        let value = if text.is_empty() { None } else { Some(values::read(&sent.visit, column, text).await?) };
+        set.push((column.id, value));
     }
     let row = sent.visit.session.add_row(&Target::Id(list.id), set).await?;
     Ok(sent.visit.session.item(&Target::Id(row)).await?.shown_name().to_owned())

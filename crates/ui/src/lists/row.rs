@@ -166,7 +166,8 @@ pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: Submitt
     let (columns, _) = session.columns(&target).await?;
     let value =
         |column: &Column| version.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone());
-    let values = columns.iter().map(|column| (column.id, value(column))).collect();
+    let filled_in = columns.iter().filter(|column| !column.is_calculated());
+    let values = filled_in.map(|column| (column.id, value(column))).collect();
     session.set_values(&target, ValuesChange { values, ..ValuesChange::default() }).await?;
     let item = session.item(&target).await?;
     let said = sent.visit.page.minute(&version.at);

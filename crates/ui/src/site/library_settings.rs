@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use model::{ColumnKind, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
-use repository::{Column, ColumnChange, ContentType, Item, Target};
+use repository::{Column, ColumnChange, ColumnOptions, ContentType, Item, Target};
 
 use crate::farm::storage::{self, Described};
 use crate::frame::fault::PageResult;
@@ -105,13 +105,8 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
     })
 }
 
-fn column_form<'a>(
-    page: &'a Page,
-    library: &Item,
-    column: Option<&Column>,
-    types: &[ContentType],
-    name: &str,
-) -> Form<'a> {
+fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, types: &[ContentType]) -> Form<'a> {
+    let name = column.map_or("", |column| column.name.as_str());
     let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link"];
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
     if column.is_none() {
@@ -135,6 +130,7 @@ fn column_form<'a>(
         let choices = std::iter::once(all).chain(some).collect();
         fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
     }
+    fields.extend(options_fields(page, library, column));
     let action = column.map_or("new".to_owned(), |column| column.id.to_string());
     Form {
         page,
@@ -147,6 +143,32 @@ fn column_form<'a>(
         back: format!("/items/{}/settings", library.id),
         fault: String::new(),
     }
+}
+
+/// Returns the fields for description, formula, default value and checks. A column is calculated from its creation, or
+/// never.
+fn options_fields(page: &Page, holder: &Item, column: Option<&Column>) -> Vec<Field> {
+    let options = column.map(|column| column.options.clone()).unwrap_or_default();
+    let line = |name: &'static str, label: &str, hint: &str, value: &str| Field::line(name, label, value).hint(hint);
+    let mut fields = vec![line(
+        "description",
+        page.s("column.description"),
+        page.s("column.description-hint"),
+        &options.description,
+    )];
+    if column.is_none_or(Column::is_calculated) {
+        fields.push(line("formula", page.s("column.formula"), page.s("column.formula-hint"), &options.formula));
+    }
+    if column.is_some_and(Column::is_calculated) {
+        return fields;
+    }
+    fields.push(line("default", page.s("column.default"), page.s("column.default-hint"), &options.default));
+    fields.push(line("check", page.s("column.check"), page.s("column.check-hint"), &options.check));
+    fields.push(line("message", page.s("column.message"), page.s("column.message-hint"), &options.message));
+    if holder.kind == NodeKind::List {
+        fields.push(Field::of("unique", page.s("column.unique"), Input::Tick(options.unique)));
+    }
+    fields
 }
 
 /// Finds the column in a URL (`None` for `new`), and the content types to which it may belong.
@@ -165,8 +187,7 @@ async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<
 pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
     let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
     let (column, types) = find_column(&visit, &library, &column).await?;
-    let name = column.as_ref().map_or("", |column| column.name.as_str());
-    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types, name)))
+    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types)))
 }
 
 /// Creates or changes a column.
@@ -185,8 +206,8 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Submi
     match saved {
         Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
         Err(error) => {
-            let form = column_form(&visit.page, &library, column.as_ref(), &types, &fields.text("name"));
-            refuse::show_form_again(form, error)
+            let form = column_form(&visit.page, &library, column.as_ref(), &types);
+            refuse::show_form_again(form.refilled(&fields), error)
         }
     }
 }
@@ -202,6 +223,14 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
         content_type_id: match fields.text("content_type").as_str() {
             "" => None,
             id => Some(id.parse()?),
+        },
+        options: ColumnOptions {
+            formula: fields.trimmed("formula"),
+            default: fields.trimmed("default"),
+            check: fields.trimmed("check"),
+            message: fields.trimmed("message"),
+            unique: fields.yes("unique"),
+            description: fields.trimmed("description"),
         },
     })
 }

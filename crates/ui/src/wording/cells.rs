@@ -56,7 +56,7 @@ pub fn cell<'a>(
         href: if column.kind == ColumnKind::Link { text.clone() } else { String::new() },
         text: clipped(if column.kind == ColumnKind::Link { short(&text) } else { text }),
         number: column.kind == ColumnKind::Number,
-        editable: free && item.rights.has(Right::Edit) && item.kind.has_values(),
+        editable: free && item.rights.has(Right::Edit) && item.kind.has_values() && !column.is_calculated(),
         applies: applies(item, column),
     }
 }

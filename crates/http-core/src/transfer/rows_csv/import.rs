@@ -186,6 +186,10 @@ async fn change(
             number = Some(field.trim()).filter(|number| !number.is_empty());
             continue;
         };
+        // A file may have calculated values, because an export has them.
+        if column.is_calculated() {
+            continue;
+        }
         if notation == Notation::Cells && is_cut(field) {
             cut.push((column, field.as_str()));
             continue;

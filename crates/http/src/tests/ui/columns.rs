@@ -1,12 +1,18 @@
 //! Columns of a library: displayed in the listing, edited in a row.
 
 use model::{ColumnKind, Name};
-use repository::{ColumnChange, Target};
+use repository::{ColumnChange, ColumnOptions, Target};
 
 use super::*;
 
 async fn made(farm: &Farm, name: &str, kind: ColumnKind) -> model::Id {
-    let change = ColumnChange { name: Name::new(name).unwrap(), kind, required: false, content_type_id: None };
+    let change = ColumnChange {
+        name: Name::new(name).unwrap(),
+        kind,
+        required: false,
+        content_type_id: None,
+        options: ColumnOptions::default(),
+    };
     farm.administrator().await.create_column(&Target::path("Documents").unwrap(), change).await.unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! The data of a grid: rows as its user reads them, and changes as its user types them.
 
 use model::{ColumnKind, Id, Name};
-use repository::{ColumnChange, Target};
+use repository::{ColumnChange, ColumnOptions, Target};
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,7 +19,13 @@ impl List {
         let name = |text: &str| Name::new(text).unwrap();
         let id = admin.create_list(&Target::path("").unwrap(), &name("Tasks"), &name("Task")).await.unwrap().id;
         let column = async |label: &str, kind| {
-            let change = ColumnChange { name: name(label), kind, required: false, content_type_id: None };
+            let change = ColumnChange {
+                name: name(label),
+                kind,
+                required: false,
+                content_type_id: None,
+                options: ColumnOptions::default(),
+            };
             admin.create_column(&id.into(), change).await.unwrap()
         };
         let title = admin.columns(&id.into()).await.unwrap().0[0].id;

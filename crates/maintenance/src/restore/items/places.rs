@@ -8,7 +8,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
-use repository::{ColumnChange, Item, Sort, Target, is_built_in_column};
+use repository::{ColumnChange, Item, Sort, Target, is_built_in_column, named_columns};
 
 use super::context::Walk;
 
@@ -112,10 +112,16 @@ impl Walk<'_> {
             found.types.insert(old, new);
         }
         let names_in_set: HashSet<String> = columns.iter().map(|column| column.folded.clone()).collect();
-        for old in columns {
-            let name = restored_name(row.kind, &old.name, &names_in_set)?;
-            let mut names = [old.folded.clone(), name.folded()].into_iter();
-            let same = names.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
+        let names = columns.iter().map(|old| restored_name(row.kind, &old.name, &names_in_set));
+        let names = names.collect::<Result<Vec<_>>>()?;
+        // Formulas name the columns as they are called from now on.
+        let mut renamed = columns.clone();
+        renamed.iter_mut().zip(&names).for_each(|(column, name)| name.as_str().clone_into(&mut column.name));
+        let options = named_columns(renamed)?.into_iter().map(|column| column.options);
+        let mut later = Vec::new();
+        for ((old, name), options) in columns.into_iter().zip(names).zip(options) {
+            let mut folded = [old.folded.clone(), name.folded()].into_iter();
+            let same = folded.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
                 if same.kind.as_str() == old.kind.as_str() {
                     found.columns.insert(old.id, (same.id, same.kind.clone()));
@@ -133,11 +139,67 @@ impl Walk<'_> {
                 // A required column would prevent the check-in of existing documents that have no value for it.
                 required: old.required && is_new,
                 content_type_id: old.content_type_id.and_then(|id| found.types.get(&id).copied()),
+                options,
             };
-            let id = self.session.create_column(&target, change).await?;
-            found.columns.insert(old.id, (id, old.kind));
+            if change.options.formula.is_empty() && change.options.check.is_empty() {
+                let id = self.session.create_column(&target, change).await?;
+                found.columns.insert(old.id, (id, old.kind));
+            } else {
+                later.push((old.id, change));
+            }
         }
+        self.columns_with_formulas(path, later, &mut found).await?;
         Ok(found)
+    }
+
+    /// Creates columns whose formulas read others, each after those that it reads. A check can read a column whose own
+    /// check reads its column, so checks are added last.
+    async fn columns_with_formulas(
+        &mut self,
+        path: &NodePath,
+        later: Vec<(Id, ColumnChange)>,
+        found: &mut Columns,
+    ) -> Result<()> {
+        let target = Target::Path(path.clone());
+        let (mut waiting, mut checked) = (later, Vec::new());
+        let mut failed = None;
+        while !waiting.is_empty() {
+            let count = waiting.len();
+            for (old, change) in std::mem::take(&mut waiting) {
+                let mut bare = change.clone();
+                bare.options.check.clear();
+                bare.options.message.clear();
+                match self.session.create_column(&target, bare).await {
+                    Ok(id) => {
+                        found.columns.insert(old, (id, change.kind.clone()));
+                        checked.extend((!change.options.check.is_empty()).then_some((id, change)));
+                    }
+                    Err(error) if error.code() == Code::InvalidFormula => {
+                        failed = Some(error);
+                        waiting.push((old, change));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if waiting.len() == count {
+                break;
+            }
+        }
+        for (_, change) in waiting {
+            let why = failed.as_ref().map_or("", Error::message);
+            self.note(format!("the column \"{}\" of \"{path}\" was not restored: {why}", change.name));
+        }
+        for (id, change) in checked {
+            let name = change.name.clone();
+            match self.session.change_column(&target, id, change).await {
+                Err(error) if error.code() == Code::InvalidFormula => self.note(format!(
+                    "the check of the column \"{name}\" of \"{path}\" was not restored: {}",
+                    error.message()
+                )),
+                other => other?,
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether an existing site or library was created by an earlier restore that was interrupted: it is empty,

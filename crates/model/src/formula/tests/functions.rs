@@ -107,13 +107,16 @@ fn numbers() {
         ("max([Due], date(2026, 12, 1))", "2026-12-01"),
         ("min([Due], date(2026, 12, 1))", "2026-11-28"),
         ("min(1)", "1"),
-        ("min(3, [Empty], 1)", "empty"),
+        ("min(3, [Empty], 1)", "1"),
         ("sum(1, 2, 3.5)", "6.5"),
-        ("sum(1, [Empty], 2)", "empty"),
+        ("sum(1, [Empty], 2)", "3"),
+        ("sum([Empty], [Empty])", "empty"),
+        ("min([Empty], 4, 3)", "3"),
+        ("max([Late], [Due])", "2026-11-28"),
         ("sum(1, coalesce([Empty], 0), 2)", "3"),
         ("sum(1e308, 1e308)", "error number"),
         ("average(1, 2)", "1.5"),
-        ("average(1, [Empty], 2)", "empty"),
+        ("average(1, [Empty], 2)", "1.5"),
     ]);
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use model::{ColumnKind, ColumnValue, Name, NodeKind, Result, Versioning};
+use database::content::column::ColumnRow;
+use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Versioning};
 
 use crate::is_built_in_column;
+use crate::templates::formulas::set_options;
 
 use super::reason::invalid;
 use super::rules::{at_most, check_name, distinct, is_template_name, short};
@@ -76,6 +78,7 @@ fn check_parts(list: &ListTemplate) -> Result<()> {
         distinct("content type", list.types.iter())?;
         list.columns.iter().try_for_each(|column| check_column(list, column))?;
         distinct("column", list.columns.iter().map(|column| &column.name))?;
+        check_options(list)?;
         let titles = list.columns.iter().filter(|column| column.role.is_some()).count();
         match (list.holds, titles) {
             (Holds::Rows, 1) | (Holds::Documents, 0) => {}
@@ -159,6 +162,46 @@ fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
     }
 }
 
+/// Checks formulas, default values and checks in every language of the choices.
+fn check_options(list: &ListTemplate) -> Result<()> {
+    let place = match list.holds {
+        Holds::Documents => NodeKind::Library,
+        Holds::Rows => NodeKind::List,
+    };
+    let texts = list.columns.iter().flat_map(|column| {
+        column.choices.iter().chain(&column.message).chain(&column.description).chain([&column.name])
+    });
+    let mut languages: Vec<&str> = texts.flat_map(Text::tags).collect();
+    languages.push("en");
+    languages.sort_unstable();
+    languages.dedup();
+    for language in languages {
+        let mut rows = list.columns.iter().zip(1..).map(|(column, id)| column_row(column, id, language));
+        let mut rows = rows.by_ref().collect::<Result<Vec<_>>>()?;
+        set_options(&list.columns, place, &mut rows, language)?;
+    }
+    Ok(())
+}
+
+/// Returns a column as it would be stored, with a number for an identifier.
+fn column_row(column: &ColumnTemplate, id: i64, language: &str) -> Result<ColumnRow> {
+    let name = column.name.in_language(language).to_owned();
+    let is_title = column.role.is_some();
+    Ok(ColumnRow {
+        id: Id::new(id),
+        library_id: Id::NONE,
+        content_type_id: column.content_type.is_some().then_some(Id::new(id)),
+        folded: model::fold(&name),
+        name,
+        kind: kind_of(column, language)?,
+        required: column.required || is_title,
+        position: id,
+        slot: id,
+        role: is_title.then_some(ColumnRole::Title),
+        options: String::new(),
+    })
+}
+
 /// Returns the kind of a column, with its choices in a language.
 pub(in crate::templates) fn kind_of(column: &ColumnTemplate, language: &str) -> Result<ColumnKind> {
     let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
@@ -229,6 +272,9 @@ fn check_row(list: &ListTemplate, row: &toml::Table) -> std::result::Result<(), 
         for (name, value) in row {
             let column = list.columns.iter().find(|column| column.name.key() == name);
             let column = column.ok_or_else(|| format!("there is no column {:?}", short(name)))?;
+            if column.formula.is_some() {
+                return Err(format!("the values of the column {:?} are calculated", short(name)));
+            }
             let kind = kind_of(column, language).map_err(|error| error.message().to_owned())?;
             let read = value_of(&kind, &column.choices, value, language);
             match read.map_err(|why| format!("column {:?}: {why}", short(name)))? {
@@ -240,7 +286,7 @@ fn check_row(list: &ListTemplate, row: &toml::Table) -> std::result::Result<(), 
             return Err(format!("its texts have more than {} KiB", MAX_ROW_BYTES >> 10));
         }
     }
-    let needed = |column: &&ColumnTemplate| column.required || column.role.is_some();
+    let needed = |column: &&ColumnTemplate| (column.required || column.role.is_some()) && column.default.is_none();
     match list.columns.iter().filter(needed).find(|column| !row.contains_key(column.name.key())) {
         Some(column) => Err(format!("the column {:?} needs a value", short(column.name.key()))),
         None => Ok(()),

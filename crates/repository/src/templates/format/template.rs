@@ -170,6 +170,24 @@ pub struct ColumnTemplate {
     /// The content type that it belongs to.
     #[serde(default, rename = "type")]
     pub content_type: Option<String>,
+    /// The formula of a calculated column.
+    #[serde(default)]
+    pub formula: Option<String>,
+    /// The formula that gives new items their value.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// The formula that values must fulfil.
+    #[serde(default)]
+    pub check: Option<String>,
+    /// What people are told whose values do not fulfil the check.
+    #[serde(default)]
+    pub message: Option<Text>,
+    /// Set when no two rows may have the same value.
+    #[serde(default)]
+    pub unique: bool,
+    /// What people should enter.
+    #[serde(default)]
+    pub description: Option<Text>,
 }
 
 /// A view for all users of a list. Columns are named as in the template; `modified`, `by`, `size`, `created`,

@@ -36,9 +36,9 @@ fn unknown_keys_are_refused_with_their_line() {
         (format!("{SITE}workflow = \"x\"\n"), 5, "workflow"),
         (format!("{SITE}[[lists]]\nname = \"A\"\n\n[[lists]]\nname = \"B\"\nformula = 1\n"), 10, "formula"),
         (
-            list(&format!("columns = [\n{TITLE},\n{{ name = \"A\", kind = \"text\", default = \"x\" }},\n]\n")),
+            list(&format!("columns = [\n{TITLE},\n{{ name = \"A\", kind = \"text\", pattern = \"x\" }},\n]\n")),
             10,
-            "default",
+            "pattern",
         ),
         (list("views = [{ name = \"A\", filtre = {} }]\n"), 8, "filtre"),
         (list("views = [{ name = \"A\", columns = [{ column = \"T\", wide = 1 }] }]\n"), 8, "wide"),
@@ -49,6 +49,28 @@ fn unknown_keys_are_refused_with_their_line() {
         let reason = reason(&text);
         assert!(reason.contains(&format!("line {line}")) && reason.contains(&format!("`{key}`")), "{reason}\n{text}");
     }
+}
+
+#[test]
+fn formulas_that_cannot_be_used_are_refused() {
+    for (column, why) in [
+        ("{ name = \"A\", kind = \"number\", formula = \"[B] + 1\" }", "\"B\""),
+        ("{ name = \"A\", kind = \"number\", formula = \"[A] + 1\" }", "[A]"),
+        ("{ name = \"A\", kind = \"date\", formula = \"today()\" }", "today"),
+        ("{ name = \"A\", kind = \"number\", formula = \"1\", required = true }", "required"),
+        ("{ name = \"A\", kind = \"choice\", choices = [\"a\"], default = '\"b\"' }", "choices"),
+        ("{ name = \"A\", kind = \"number\", check = \"[T]\" }", "yes-no"),
+        ("{ name = \"A\", kind = \"number\", message = \"m\" }", "check"),
+    ] {
+        let reason = reason(&columns(column));
+        assert!(reason.contains("\"A\"") && reason.contains(why), "{reason}");
+    }
+    let row = format!(
+        "columns = [{TITLE}, {{ name = \"A\", kind = \"number\", formula = \"1\" }}]\nrows = [{{ T = \"t\", A = 2 }}]\n"
+    );
+    assert!(reason(&list(&row)).contains("calculated"));
+    let translated = "{ name = \"A\", kind = \"choice\", choices = [{ de = \"x\", en = \"y\" }], default = '\"y\"' }";
+    assert!(Template::parse(&columns(translated)).is_ok());
 }
 
 #[test]

@@ -170,6 +170,12 @@ fn column(column: &ColumnTemplate) -> String {
         ("choices", array(column.choices.iter().map(text))),
         ("role", column.role.as_deref().map(quoted)),
         ("type", column.content_type.as_deref().map(quoted)),
+        ("formula", column.formula.as_deref().map(quoted)),
+        ("default", column.default.as_deref().map(quoted)),
+        ("check", column.check.as_deref().map(quoted)),
+        ("message", column.message.as_ref().map(text)),
+        ("unique", yes(column.unique)),
+        ("description", column.description.as_ref().map(text)),
     ])
 }
 

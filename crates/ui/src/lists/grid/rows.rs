@@ -34,6 +34,8 @@ pub struct ColumnJson {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<String>,
     required: bool,
+    /// Set for a column whose values nobody can change.
+    fixed: bool,
     width: Option<u16>,
 }
 
@@ -148,7 +150,9 @@ fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
             Some(ColumnKind::Choice(choices)) => choices.clone(),
             _ => Vec::new(),
         },
-        required: found.is_some_and(|column| column.required),
+        // A row that lacks such a value is not saved yet. A default value can be left to the server.
+        required: found.is_some_and(|column| column.required && column.options.default.is_empty()),
+        fixed: found.is_none_or(Column::is_calculated),
         width: wide.width,
     }
 }

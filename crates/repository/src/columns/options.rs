@@ -1,0 +1,242 @@
+//! What a column has besides its name and kind: where its values come from, and what they must fulfil.
+
+use std::collections::HashMap;
+
+use database::content::column::ColumnRow;
+use model::{
+    Code, ColumnKind, ColumnRole, Error, Formula, FormulaColumn, FormulaContext, FormulaType, Id, NodeKind, Outcome,
+    Result, Timestamp, Uses, order_of,
+};
+use serde::{Deserialize, Serialize};
+
+/// Limit on the characters of the message of a check.
+const MAX_MESSAGE: usize = 255;
+/// Limit on the characters of a description.
+const MAX_DESCRIPTION: usize = 1_000;
+
+/// Options of a column. Formulas name columns as in `[Due]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ColumnOptions {
+    /// The formula that gives the values. Nobody can set them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub formula: String,
+    /// The formula that gives a new item its value if its author sets none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub default: String,
+    /// The formula that must not give "no" for an item.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub check: String,
+    /// What the author of an item is told that does not pass the check.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Set when no two rows may have the same value.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unique: bool,
+    /// What people should enter.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+fn is_false(yes: &bool) -> bool {
+    !yes
+}
+
+/// What a formula may use: values that are stored do not depend on the time and the caller.
+pub(super) const STORED: Uses = Uses { today_and_me: false };
+/// What a default value or a check may use.
+pub(super) const EVALUATED: Uses = Uses { today_and_me: true };
+
+impl ColumnOptions {
+    /// Reads the stored options of a column, in which formulas name columns by identifier.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub(super) fn stored(column: &ColumnRow) -> Result<Self> {
+        if column.options.is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(&column.options)
+            .map_err(|_| Error::corrupt(format!("the options of the column \"{}\" cannot be read", column.name)))
+    }
+
+    /// Returns the text to store.
+    fn to_stored(&self) -> Result<String> {
+        if *self == Self::default() {
+            return Ok(String::new());
+        }
+        serde_json::to_string(self).map_err(|_| Error::corrupt("the options of a column cannot be written"))
+    }
+
+    /// Returns these stored options with formulas that name the columns of the library or list.
+    pub(super) fn named(mut self, columns: &[FormulaColumn<'_>]) -> Self {
+        let name = |text: &mut String, uses| {
+            // A formula that cannot be read is shown as it is stored.
+            if let Ok(formula) = Formula::parse(text, columns, uses) {
+                *text = formula.text(columns);
+            }
+        };
+        name(&mut self.formula, STORED);
+        name(&mut self.check, EVALUATED);
+        self
+    }
+}
+
+/// Returns columns as formulas see them.
+pub(super) fn formula_columns(columns: &[ColumnRow]) -> Vec<FormulaColumn<'_>> {
+    columns.iter().map(|column| FormulaColumn { id: column.id, name: &column.name, kind: &column.kind }).collect()
+}
+
+/// Checks options for the column `id`, which is among `columns`, and returns the text to store.
+///
+/// # Errors
+/// `Invalid`, with code `invalid_formula` for a formula.
+pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns: &[ColumnRow]) -> Result<String> {
+    let column = columns.iter().find(|column| column.id == id).ok_or_else(|| Error::not_found("no such column"))?;
+    check_texts(options)?;
+    check_together(options, column, holder)?;
+    let mut stored = ColumnOptions { ..options.clone() };
+    let known = formula_columns(columns);
+    if !options.formula.is_empty() {
+        let formula = parse(&options.formula, "formula", &known, STORED)?;
+        require_type(&formula, "formula", FormulaType::of(&column.kind))?;
+        refuse_circle(id, &formula, columns)?;
+        stored.formula = formula.stored();
+    }
+    if !options.default.is_empty() {
+        let default = parse(&options.default, "default value", &[], EVALUATED)?;
+        require_type(&default, "default value", FormulaType::of(&column.kind))?;
+        check_default(&default, &column.kind)?;
+        stored.default = default.stored();
+    }
+    if !options.check.is_empty() {
+        let check = parse(&options.check, "check", &known, EVALUATED)?;
+        require_type(&check, "check", FormulaType::YesNo)?;
+        stored.check = check.stored();
+    }
+    stored.to_stored()
+}
+
+fn check_texts(options: &ColumnOptions) -> Result<()> {
+    let fits = |text: &str, most: usize| text.chars().count() <= most && !text.chars().any(char::is_control);
+    if !fits(&options.message, MAX_MESSAGE) {
+        return Err(invalid(format!(
+            "the message of a check has at most {MAX_MESSAGE} characters, and no control characters"
+        )));
+    }
+    if !fits(&options.description, MAX_DESCRIPTION) {
+        return Err(invalid(format!(
+            "the description of a column has at most {MAX_DESCRIPTION} characters, and no control characters"
+        )));
+    }
+    match options.check.is_empty() && !options.message.is_empty() {
+        true => Err(invalid("a message needs a check: enter the check as well")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses options that exclude each other, or that the column cannot have.
+fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind) -> Result<()> {
+    let ColumnOptions { formula, default, check, unique, .. } = options;
+    let has_some = !formula.is_empty() || !default.is_empty() || !check.is_empty() || *unique;
+    if has_some && column.content_type_id.is_some() {
+        return Err(invalid("columns of content types have no formula, default value or check"));
+    }
+    if *unique && holder != NodeKind::List {
+        return Err(invalid("only columns of lists can have values that are unique"));
+    }
+    if formula.is_empty() {
+        return Ok(());
+    }
+    let reason = match &column.kind {
+        _ if !default.is_empty() || !check.is_empty() || *unique || column.required => {
+            "it cannot be required or unique, and has no default value and no check"
+        }
+        _ if column.role == Some(ColumnRole::Title) => "the titles of rows cannot be calculated",
+        ColumnKind::Choice(_) => "a choice cannot be calculated: create a text column",
+        _ => return Ok(()),
+    };
+    Err(invalid(format!("the values of \"{}\" are calculated: {reason}", column.name)))
+}
+
+fn parse(text: &str, what: &str, columns: &[FormulaColumn<'_>], uses: Uses) -> Result<Formula> {
+    Formula::parse(text, columns, uses).map_err(|error| said_of(what, &error))
+}
+
+/// Returns an error that says which of the formulas of the column it is about.
+fn said_of(what: &str, error: &Error) -> Error {
+    invalid(format!("the {what} cannot be used: {}", error.message()))
+}
+
+pub(super) fn invalid(message: impl Into<String>) -> Error {
+    let message = message.into();
+    Error::invalid(message.clone()).with_code(Code::InvalidFormula).naming(&[message.as_str()])
+}
+
+fn require_type(formula: &Formula, what: &str, wanted: FormulaType) -> Result<()> {
+    match formula.kind() == wanted {
+        true => Ok(()),
+        false => Err(said_of(
+            what,
+            &Error::invalid(format!("it gives a {} value, and not a {} one", formula.kind().as_str(), wanted.as_str())),
+        )),
+    }
+}
+
+/// Refuses a default value that the column can never take.
+fn check_default(default: &Formula, kind: &ColumnKind) -> Result<()> {
+    let context = FormulaContext { now: Timestamp::now(), me: Id::NONE };
+    let fits = match default.evaluate(&|_| None, &context) {
+        Outcome::Value(value) => kind.check(&value),
+        Outcome::Empty => Ok(()),
+        Outcome::Error(fault) => Err(Error::invalid(format!("it has no result ({})", fault.as_str()))),
+    };
+    fits.map_err(|error| said_of("default value", &error))
+}
+
+/// Refuses a formula that needs its own result, through whatever other columns.
+fn refuse_circle(id: Id, formula: &Formula, columns: &[ColumnRow]) -> Result<()> {
+    let known = formula_columns(columns);
+    let mut others = Vec::new();
+    for column in columns.iter().filter(|column| column.id != id) {
+        let stored = ColumnOptions::stored(column)?;
+        if !stored.formula.is_empty() {
+            others.push((column.id, Formula::parse(&stored.formula, &known, STORED)?));
+        }
+    }
+    let mut all: Vec<(Id, &Formula)> = others.iter().map(|(id, formula)| (*id, formula)).collect();
+    all.push((id, formula));
+    let names: HashMap<String, &str> = columns.iter().map(|column| (column.id.to_string(), &*column.name)).collect();
+    order_of(&all).map(drop).map_err(|circle| {
+        let path: Vec<String> =
+            circle.named().iter().filter_map(|id| names.get(id)).map(|name| format!("[{name}]")).collect();
+        said_of("formula", &Error::invalid(format!("{} need each other's values", path.join(", "))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The form is stored in databases and must never change.
+    #[test]
+    fn the_stored_form_stays() {
+        let all = ColumnOptions {
+            formula: "[#1] * 2".into(),
+            default: "today()".into(),
+            check: "[#2] > 1".into(),
+            message: "More".into(),
+            unique: true,
+            description: "D".into(),
+        };
+        let stored = concat!(
+            r##"{"formula":"[#1] * 2","default":"today()","check":"[#2] > 1","message":"More","##,
+            r#""unique":true,"description":"D"}"#
+        );
+        assert_eq!(all.to_stored().unwrap(), stored);
+        assert_eq!(serde_json::from_str::<ColumnOptions>(stored).unwrap(), all);
+        assert_eq!(ColumnOptions::default().to_stored().unwrap(), "");
+        let some = ColumnOptions { unique: true, ..ColumnOptions::default() };
+        assert_eq!(some.to_stored().unwrap(), r#"{"unique":true}"#);
+    }
+}

@@ -1,0 +1,90 @@
+//! Calculated fields of items that were there before their formula. They are computed in small transactions, by
+//! whichever server finds them first, and continue where a server was stopped.
+
+use async_recursion::async_recursion as boxed;
+use database::content::{library, node, record};
+use database::{Reader, Transaction};
+use model::{Error, Id, NodeKind, Result};
+
+use super::set::ColumnSet;
+use crate::Repository;
+
+/// Number of records that one transaction looks at.
+const AT_ONCE: usize = 500;
+/// Number of libraries and lists that are looked for at once.
+const LIBRARIES: usize = 100;
+
+impl Repository {
+    /// Computes the calculated fields that are out of date, of libraries and lists in all content databases. Returns
+    /// for how many of them this is done.
+    ///
+    /// # Errors
+    /// The first error of a database, after the others were done.
+    #[boxed]
+    pub async fn recompute(&self) -> Result<usize> {
+        let (mut done, mut failed) = (0, None);
+        for content in &self.registry().await?.databases {
+            let found = content.database.read(|reader: &mut Reader<'_>| library::to_recompute(reader, LIBRARIES)).await;
+            for library in found.unwrap_or_else(|error| note(&mut failed, error)) {
+                loop {
+                    let step = move |transaction: &mut Transaction<'_>| recompute_some(transaction, library);
+                    match content.database.write(step).await {
+                        Ok(true) => {}
+                        Ok(false) => {
+                            done += 1;
+                            break;
+                        }
+                        Err(error) => {
+                            note(&mut failed, error);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        failed.map_or(Ok(done), Err)
+    }
+}
+
+/// Keeps the first error, so that other databases are done before it is returned.
+fn note(failed: &mut Option<Error>, error: Error) -> Vec<Id> {
+    failed.get_or_insert(error);
+    Vec::new()
+}
+
+/// Notes that the calculated fields of a library or list are out of date, and computes those of the first rows of a
+/// list.
+pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKind) -> Result<()> {
+    library::set_recompute_after(transaction, holder, Some(Id::NONE))?;
+    if kind == NodeKind::List {
+        let rows = node::rows(transaction, holder, AT_ONCE)?;
+        recompute(transaction, holder, &rows.iter().map(|row| row.id).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Computes the calculated fields of some items, and returns whether there may be more.
+fn recompute_some(transaction: &mut Transaction<'_>, holder: Id) -> Result<bool> {
+    library::lock(transaction, holder)?;
+    // Another server may have been faster.
+    let Some(after) = library::recompute_after(transaction, holder)? else { return Ok(false) };
+    let found = record::after(transaction, after, AT_ONCE)?;
+    let ids: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
+    recompute(transaction, holder, &ids)?;
+    let next = found.last().map(|(id, _)| *id).filter(|_| found.len() == AT_ONCE);
+    library::set_recompute_after(transaction, holder, next)?;
+    Ok(next.is_some())
+}
+
+fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Result<()> {
+    let columns = ColumnSet::read(transaction, holder)?;
+    if ids.is_empty() || !columns.has_calculated() {
+        return Ok(());
+    }
+    let items = node::lock_many(transaction, ids)?;
+    for item in items {
+        let fields = record::find(transaction, item.id)?.unwrap_or_default();
+        columns.recompute(transaction, &item, &fields)?;
+    }
+    Ok(())
+}

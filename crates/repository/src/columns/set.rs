@@ -1,0 +1,293 @@
+//! The columns of a library or list with their formulas, ready to be applied to its items.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use database::content::column::{self, ColumnRow};
+use database::content::fields::Fields;
+use database::content::{node, record};
+use database::{Reader, Transaction};
+use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Result, Timestamp, order_of};
+
+use super::field_change::FieldChange;
+use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
+
+/// The columns of a library or list, with what their options demand.
+pub(crate) struct ColumnSet {
+    rows: Vec<ColumnRow>,
+    positions: HashMap<Id, usize>,
+    /// Formulas of calculated columns, each after those that it reads.
+    calculated: Vec<(usize, Formula)>,
+    defaults: Vec<(usize, Formula)>,
+    checks: Vec<Check>,
+    unique: Vec<usize>,
+}
+
+/// A check of the values of an item.
+struct Check {
+    column: usize,
+    formula: Formula,
+    /// The columns on which its result depends.
+    reads: HashSet<Id>,
+    message: String,
+}
+
+/// Values of unique columns that an earlier change of the same request sets.
+#[derive(Default)]
+pub(crate) struct TakenValues(HashSet<(i64, u64, String)>);
+
+impl ColumnSet {
+    /// Reads the columns of a library or list.
+    ///
+    /// # Errors
+    /// `Corrupt` for options that cannot be read.
+    pub(crate) fn read(reader: &mut Reader<'_>, library: Id) -> Result<Self> {
+        Self::new(column::list(reader, library)?)
+    }
+
+    /// Prepares columns, which are all those of a library or list.
+    ///
+    /// # Errors
+    /// Those of [`ColumnSet::read`].
+    pub(crate) fn new(rows: Vec<ColumnRow>) -> Result<Self> {
+        let mut set = Self {
+            positions: rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect(),
+            rows,
+            calculated: Vec::new(),
+            defaults: Vec::new(),
+            checks: Vec::new(),
+            unique: Vec::new(),
+        };
+        if set.rows.iter().all(|row| row.options.is_empty()) {
+            return Ok(set);
+        }
+        let known = formula_columns(&set.rows);
+        let mut formulas = Vec::new();
+        for (at, row) in set.rows.iter().enumerate() {
+            let options = ColumnOptions::stored(row)?;
+            let parse = |text: &str, uses| {
+                Formula::parse(text, &known, uses).map_err(|error| {
+                    Error::corrupt(format!(
+                        "a formula of the column \"{}\" cannot be read: {}",
+                        row.name,
+                        error.message()
+                    ))
+                })
+            };
+            if !options.formula.is_empty() {
+                formulas.push((at, parse(&options.formula, STORED)?));
+            }
+            if !options.default.is_empty() {
+                set.defaults.push((at, parse(&options.default, EVALUATED)?));
+            }
+            if !options.check.is_empty() {
+                let formula = parse(&options.check, EVALUATED)?;
+                let reads = formula.columns().into_iter().chain([row.id]).collect();
+                set.checks.push(Check { column: at, formula, reads, message: options.message });
+            }
+            if options.unique {
+                set.unique.push(at);
+            }
+        }
+        let ids: Vec<(Id, &Formula)> = formulas.iter().map(|(at, formula)| (set.rows[*at].id, formula)).collect();
+        let order: HashMap<Id, usize> = order_of(&ids)?.into_iter().zip(0..).collect();
+        formulas.sort_by_key(|(at, _)| order.get(&set.rows[*at].id).copied());
+        set.calculated = formulas;
+        Ok(set)
+    }
+
+    /// The columns, in order.
+    pub(crate) fn rows(&self) -> &[ColumnRow] {
+        &self.rows
+    }
+
+    /// Returns the column with an identifier.
+    pub(crate) fn find(&self, id: Id) -> Option<&ColumnRow> {
+        self.positions.get(&id).map(|at| &self.rows[*at])
+    }
+
+    /// Returns whether a new item gets values that its author does not set.
+    pub(crate) fn has_defaults(&self) -> bool {
+        !self.defaults.is_empty()
+    }
+
+    /// Returns whether the values of a column are calculated.
+    pub(crate) fn is_calculated(&self, id: Id) -> bool {
+        self.calculated.iter().any(|(at, _)| self.rows[*at].id == id)
+    }
+
+    /// Returns whether any column is calculated.
+    pub(crate) fn has_calculated(&self) -> bool {
+        !self.calculated.is_empty()
+    }
+
+    /// Returns the change that sets these values.
+    ///
+    /// # Errors
+    /// `NotFound` for a column that is not among these; `Invalid` with code `invalid_value`, also for a column whose
+    /// values are calculated.
+    pub(crate) fn change<'a>(&'a self, values: &'a [(Id, Option<ColumnValue>)]) -> Result<FieldChange<'a>> {
+        let fit = values.iter().map(|(id, value)| {
+            let column = self.find(*id);
+            let column = column.ok_or_else(|| Error::not_found("the library or list has no such column"))?;
+            let misfit = |reason: &str| {
+                Error::invalid(format!("{}: {reason}", column.name))
+                    .with_code(Code::InvalidValue)
+                    .naming(&[column.name.as_str()])
+            };
+            if self.is_calculated(*id) {
+                return Err(misfit("the values of this column are calculated and cannot be changed"));
+            }
+            if let Some(value) = value {
+                column.kind.check(value).map_err(|error| misfit(error.message()))?;
+            }
+            Ok((column, value.as_ref().map(Cow::Borrowed)))
+        });
+        fit.collect::<Result<_>>().map(FieldChange::new)
+    }
+
+    /// Returns the change that sets values as they were stored before, without any check. Columns that are not among
+    /// these are left out, and calculated ones are computed anew.
+    pub(crate) fn known_change<'a>(&'a self, values: &'a [(Id, ColumnValue)]) -> FieldChange<'a> {
+        let known = |id: &Id| self.find(*id).filter(|_| !self.is_calculated(*id));
+        FieldChange::new(
+            values.iter().filter_map(|(id, value)| Some((known(id)?, Some(Cow::Borrowed(value))))).collect(),
+        )
+    }
+
+    /// Adds to the change of a new item the default values of columns that it does not name.
+    pub(crate) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, caller: Id) {
+        let context = FormulaContext { now: Timestamp::now(), me: caller };
+        for (at, formula) in &self.defaults {
+            let column = &self.rows[*at];
+            if change.names(column.id) {
+                continue;
+            }
+            if let Outcome::Value(value) = formula.evaluate(&|_| None, &context) {
+                // The choices may have changed since the default value was entered.
+                if column.kind.check(&value).is_ok() {
+                    change.set(column, Some(value));
+                }
+            }
+        }
+    }
+
+    /// Adds to a change the values that follow from it. A formula without a result, or with one that its column cannot
+    /// take, gives an empty field.
+    pub(crate) fn calculate<'a>(&'a self, change: &mut FieldChange<'a>, before: &Fields) {
+        if self.calculated.is_empty() {
+            return;
+        }
+        // Stored formulas use neither.
+        let context = FormulaContext { now: Timestamp::from_micros(0), me: Id::NONE };
+        let mut fields = change.applied_to(before);
+        for (at, formula) in &self.calculated {
+            let column = &self.rows[*at];
+            let value = match formula.evaluate(&|id| self.value(&fields, id), &context) {
+                Outcome::Value(value) => Some(value).filter(|value| column.kind.check(value).is_ok()),
+                Outcome::Empty | Outcome::Error(_) => None,
+            };
+            fields.set(column.slot, value.as_ref());
+            change.set(column, value);
+        }
+    }
+
+    /// Refuses fields that do not pass a check on which they have a bearing: all checks for a new item, and otherwise
+    /// those that read a field that changes.
+    ///
+    /// # Errors
+    /// `Invalid` with code `check_failed`.
+    pub(crate) fn check(&self, before: Option<&Fields>, after: &Fields, caller: Id) -> Result<()> {
+        if self.checks.is_empty() {
+            return Ok(());
+        }
+        let context = FormulaContext { now: Timestamp::now(), me: caller };
+        let changes = |id: &Id| {
+            self.find(*id).is_some_and(|column| {
+                before.is_none_or(|before| {
+                    before.sort_value(column.slot) != after.sort_value(column.slot)
+                        || self.value(before, *id) != self.value(after, *id)
+                })
+            })
+        };
+        for check in &self.checks {
+            if before.is_some() && !check.reads.iter().any(changes) {
+                continue;
+            }
+            let column = &self.rows[check.column];
+            let reason = match check.formula.evaluate(&|id| self.value(after, id), &context) {
+                Outcome::Value(ColumnValue::YesNo(false)) if check.message.is_empty() => {
+                    let text = check.formula.text(&formula_columns(&self.rows));
+                    format!("the values do not fulfil {text}")
+                }
+                Outcome::Value(ColumnValue::YesNo(false)) => check.message.clone(),
+                Outcome::Error(fault) => format!("the check has no result for these values ({})", fault.as_str()),
+                Outcome::Value(_) | Outcome::Empty => continue,
+            };
+            return Err(Error::invalid(format!("{}: {reason}", column.name))
+                .with_code(Code::CheckFailed)
+                .naming(&[column.name.as_str(), reason.as_str()]));
+        }
+        Ok(())
+    }
+
+    /// Computes the calculated fields of an item again.
+    pub(super) fn recompute(
+        &self,
+        transaction: &mut Transaction<'_>,
+        item: &node::NodeRow,
+        before: &Fields,
+    ) -> Result<()> {
+        let mut change = FieldChange::default();
+        self.calculate(&mut change, before);
+        match change.applied_to(before) == *before {
+            true => Ok(()),
+            false => record::change(transaction, item, before, &change.fields()),
+        }
+    }
+
+    fn value(&self, fields: &Fields, id: Id) -> Option<ColumnValue> {
+        let column = self.find(id)?;
+        // A field that its column cannot have counts as empty here. Reading the item reports it.
+        fields.get(column.slot, &column.kind).ok().flatten()
+    }
+}
+
+impl TakenValues {
+    /// Takes the new values of a row in unique columns. Returns the refusal, with code `value_taken`, if another row of
+    /// the list has one of them. Texts are compared by their first 100 characters, in whatever case. `item` is the row
+    /// that changes, if it exists.
+    pub(crate) fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        columns: &ColumnSet,
+        list: Id,
+        item: Option<Id>,
+        before: &Fields,
+        after: &Fields,
+    ) -> Result<Option<Error>> {
+        let mut new = Vec::with_capacity(columns.unique.len());
+        for at in &columns.unique {
+            let column = &columns.rows[*at];
+            let Some(value) = after.sort_value(column.slot) else { continue };
+            if before.sort_value(column.slot).as_ref() == Some(&value) {
+                continue;
+            }
+            let key = (column.slot, value.number.to_bits(), value.text.clone());
+            // One of two is not the row itself.
+            let holders = record::with_value(reader, list, column.slot, &value, 2)?;
+            if self.0.contains(&key) || holders.iter().any(|holder| Some(*holder) != item) {
+                return Ok(Some(value_taken(column)));
+            }
+            new.push(key);
+        }
+        self.0.extend(new);
+        Ok(None)
+    }
+}
+
+fn value_taken(column: &ColumnRow) -> Error {
+    Error::conflict(format!("another row has this value in \"{}\": enter another one", column.name))
+        .with_code(Code::ValueTaken)
+        .naming(&[column.name.as_str()])
+}

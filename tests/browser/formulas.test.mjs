@@ -1,0 +1,96 @@
+// Columns with formulas: a calculated one, a default value, a check and a unique column, in forms, on the page of a list and
+// in its grid.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function look(page, name) {
+  await assertFits(page);
+  await assertAccessible(page);
+  await picture(page, `formulas/${name}`);
+}
+
+/** Fills the form of the page or dialog, and sends it. */
+async function fill(page, fields, button) {
+  const form = page.locator('#form');
+  for (const [label, text] of Object.entries(fields)) {
+    const field = form.getByLabel(label, { exact: true });
+    if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(text);
+    else if (typeof text === 'boolean') await field.setChecked(text);
+    else await field.fill(text);
+  }
+  await form.getByRole('button', { name: button, exact: true }).click();
+}
+
+for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'narrow', NARROW]]) {
+  test(`columns have formulas: ${scheme}, ${screen}`, async () => {
+    const list = `Orders ${scheme}`;
+    const at = (name) => `${scheme}-${screen}-${name}`;
+    const page = await openPage(browser, server, { scheme, viewport });
+    page.expectFault(/status of 4(00|09)/);
+    await signIn(page);
+    await page.goto('/browse');
+    await page.getByRole('link', { name: 'New list' }).click();
+    await fill(page, { Name: list, 'Title column': 'Order' }, 'Create');
+    await page.getByRole('heading', { name: list }).waitFor();
+    await page.getByRole('button', { name: 'More' }).first().click();
+    await page.getByRole('link', { name: 'List settings' }).click();
+    const column = async (name, fields) => {
+      await page.getByRole('link', { name: 'New column' }).click();
+      await fill(page, { Name: name, ...fields }, 'Save');
+    };
+    for (const [name, fields] of [
+      ['Code', { 'No value twice': true, Description: 'The number on the paper' }],
+      ['Price', { 'Kind of value': 'number', Check: '[Price] > 0', Message: 'The price is more than nothing' }],
+      ['Pieces', { 'Kind of value': 'number', 'Default value': '5' }],
+      ['Total', { 'Kind of value': 'number', Formula: '[Price] * [Pieces]' }],
+    ]) {
+      await column(name, fields);
+      await page.getByRole('link', { name, exact: true }).waitFor();
+    }
+    await look(page, at('settings'));
+    await column('Wrong', { 'Kind of value': 'number', Formula: '[Price] * [Peices]' });
+    const fault = page.locator('#form').getByRole('alert');
+    await fault.waitFor();
+    assert.match(await fault.textContent(), /Peices/);
+    assert.equal(await page.locator('#form').getByLabel('Kind of value').inputValue(), 'number');
+    assert.equal(await page.locator('#form').getByLabel('Formula', { exact: true }).inputValue(), '[Price] * [Peices]');
+    await look(page, at('wrong-formula'));
+
+    await page.goto(`/browse/${encodeURIComponent(list)}`);
+    await page.getByRole('link', { name: 'New row' }).click();
+    const form = page.locator('#form');
+    await form.getByText('The number on the paper').waitFor();
+    assert.equal(await form.getByLabel('Pieces', { exact: true }).inputValue(), '5');
+    assert.equal(await form.getByLabel('Total', { exact: true }).count(), 0);
+    await fill(page, { Order: 'Chairs', Code: 'A1', Price: '0' }, 'Save');
+    await fault.waitFor();
+    assert.match(await fault.textContent(), /The price is more than nothing/);
+    await look(page, at('form-refused'));
+    await fill(page, { Price: '2.5' }, 'Save');
+    await page.getByRole('link', { name: 'Chairs', exact: true }).click();
+    await page.getByRole('heading', { name: 'Chairs', level: 1 }).waitFor();
+    await page.getByText('12.5', { exact: true }).first().waitFor();
+    await look(page, at('row'));
+
+    await page.goto(`/browse/${encodeURIComponent(list)}`);
+    await page.getByRole('link', { name: 'New row' }).click();
+    await fill(page, { Order: 'Tables', Code: 'a1', Price: '1' }, 'Save');
+    await fault.waitFor();
+    assert.match(await fault.textContent(), /Code/);
+    await page.finish();
+  });
+}

@@ -346,3 +346,63 @@ async fn options_that_cannot_be_are_refused() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_work_and_long_texts_end_as_empty_fields() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let note = column(&admin, &list, "Note", ColumnKind::Note).await;
+        let long = "x".repeat(50_000);
+        let row = admin.add_row(&list, vec![(title, text("a")), (note, text(&long))]).await.unwrap();
+        // The first copy fits into what calculated texts have together, the second one does not.
+        let copies = [
+            with_options(&admin, &list, "First", ColumnKind::Note, formula("[Note]")).await.unwrap(),
+            with_options(&admin, &list, "Second", ColumnKind::Note, formula("[Note]")).await.unwrap(),
+        ];
+        assert_eq!(value(&admin, row, copies[0]).await, text(&long));
+        assert_eq!(value(&admin, row, copies[1]).await, None);
+        let short = with_options(&admin, &list, "Short", ColumnKind::Text, formula("left([Note], 3)")).await.unwrap();
+        assert_eq!(value(&admin, row, short).await, text("xxx"));
+        // All formulas of a row have so many steps together.
+        let work = format!("sum({})", vec!["len([Note])"; 20].join(", "));
+        let mut counts = Vec::new();
+        for number in 0..8 {
+            let label = format!("Work {number}");
+            counts.push(with_options(&admin, &list, &label, ColumnKind::Number, formula(&work)).await.unwrap());
+        }
+        assert_eq!(value(&admin, row, counts[0]).await, number(1_000_000.0));
+        assert_eq!(value(&admin, row, counts[7]).await, None);
+
+        let unique = || ColumnOptions { unique: true, ..ColumnOptions::default() };
+        for number in 0..10 {
+            let label = format!("Unique {number}");
+            with_options(&admin, &list, &label, ColumnKind::Text, unique()).await.unwrap();
+        }
+        let refused = with_options(&admin, &list, "One more", ColumnKind::Text, unique()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::TooMany);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_calculated_where_they_move() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let library = admin.create_library(&at(""), &name("Plans"), model::LibrarySettings::default()).await.unwrap();
+        let plans = Target::Id(library.id);
+        let here = column(&admin, &at("Documents"), "Pages", ColumnKind::Number).await;
+        let saved = put(&admin, "Documents/a.txt", "a").await.unwrap();
+        set(&admin, saved.id, here, number(4.0)).await.unwrap();
+        let there = column(&admin, &plans, "Pages", ColumnKind::Number).await;
+        let counted = with_options(&admin, &plans, "Counted", ColumnKind::Text, formula("if(blank([Pages]), \"no\", \"yes\")"));
+        let counted = counted.await.unwrap();
+        assert_eq!(farm.repository.recompute().await.unwrap(), 1);
+        admin.move_to(&Target::Id(saved.id), &plans, None).await.unwrap();
+        assert_eq!(farm.repository.recompute().await.unwrap(), 1);
+        assert_eq!(value(&admin, saved.id, counted).await, text("no"));
+        set(&admin, saved.id, there, number(4.0)).await.unwrap();
+        assert_eq!(value(&admin, saved.id, counted).await, text("yes"));
+    })
+    .await;
+}

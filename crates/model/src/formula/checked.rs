@@ -56,4 +56,15 @@ impl Formula {
     pub fn evaluate(&self, values: &dyn Fn(Id) -> Option<ColumnValue>, context: &FormulaContext) -> Outcome {
         self.expression.evaluate(values, context)
     }
+
+    /// Evaluates it as [`Formula::evaluate`] does, and takes the steps from those that are left for several formulas.
+    /// Without enough of them, the outcome is the fault `steps`.
+    pub fn evaluate_within(
+        &self,
+        values: &dyn Fn(Id) -> Option<ColumnValue>,
+        context: &FormulaContext,
+        left: &mut usize,
+    ) -> Outcome {
+        self.expression.evaluate_within(values, context, left)
+    }
 }

@@ -10,7 +10,7 @@ use super::value::{Evaluated, FormulaFault, MAX_BYTES, MAX_TEXT, bytes, comparab
 use crate::{ColumnValue, Id, Timestamp};
 
 /// Limit on the steps of one evaluation. A step is an operation, or some hundred bytes of text.
-const MAX_STEPS: usize = 10_000;
+pub const MAX_STEPS: usize = 10_000;
 /// Bytes of text that count as a step.
 const BYTES_PER_STEP: usize = 256;
 
@@ -37,7 +37,20 @@ pub struct FormulaContext {
 impl Expression {
     /// Evaluates a part of a formula for one item, as [`crate::Formula::evaluate`] does for the whole.
     pub fn evaluate(&self, values: &dyn Fn(Id) -> Option<ColumnValue>, context: &FormulaContext) -> Outcome {
-        match (Evaluation { values, context, steps: 0 }).value(self) {
+        self.evaluate_within(values, context, &mut { MAX_STEPS })
+    }
+
+    /// Evaluates a part of a formula, and takes the steps from those that are left.
+    pub(super) fn evaluate_within(
+        &self,
+        values: &dyn Fn(Id) -> Option<ColumnValue>,
+        context: &FormulaContext,
+        left: &mut usize,
+    ) -> Outcome {
+        let mut evaluation = Evaluation { values, context, steps: 0, most: (*left).min(MAX_STEPS) };
+        let outcome = evaluation.value(self);
+        *left = left.saturating_sub(evaluation.steps);
+        match outcome {
             Ok(Some(value)) => Outcome::Value(value),
             Ok(None) => Outcome::Empty,
             Err(fault) => Outcome::Error(fault),
@@ -49,6 +62,7 @@ struct Evaluation<'a> {
     values: &'a dyn Fn(Id) -> Option<ColumnValue>,
     context: &'a FormulaContext,
     steps: usize,
+    most: usize,
 }
 
 impl Evaluation<'_> {
@@ -88,7 +102,7 @@ impl Evaluation<'_> {
 
     fn step(&mut self, steps: usize) -> Result<(), FormulaFault> {
         self.steps += steps;
-        if self.steps > MAX_STEPS { Err(FormulaFault::Steps) } else { Ok(()) }
+        if self.steps > self.most { Err(FormulaFault::Steps) } else { Ok(()) }
     }
 
     /// Returns a text as a value, if it is not too long.

@@ -4,7 +4,7 @@ mod definitions;
 mod field_change;
 pub(crate) mod fields;
 mod options;
-mod recompute;
+pub(crate) mod recompute;
 mod set;
 mod values;
 

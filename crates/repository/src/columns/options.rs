@@ -9,6 +9,8 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Limit on the unique columns of one list. Each is looked up for each row that changes.
+const MAX_UNIQUE: usize = 10;
 /// Limit on the characters of the message of a check.
 const MAX_MESSAGE: usize = 255;
 /// Limit on the characters of a description.
@@ -95,7 +97,11 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
     let column = columns.iter().find(|column| column.id == id).ok_or_else(|| Error::not_found("no such column"))?;
     check_texts(options)?;
     check_together(options, column, holder)?;
-    let mut stored = ColumnOptions { ..options.clone() };
+    if options.unique && unique_columns(columns, id)? >= MAX_UNIQUE {
+        return Err(Error::exhausted(format!("a list has at most {MAX_UNIQUE} columns that take no value twice"))
+            .with_code(Code::TooMany));
+    }
+    let mut stored = options.clone();
     let known = formula_columns(columns);
     if !options.formula.is_empty() {
         let formula = parse(&options.formula, "formula", &known, STORED)?;
@@ -115,6 +121,15 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
         stored.check = check.stored();
     }
     stored.to_stored()
+}
+
+/// Returns the number of unique columns besides one.
+fn unique_columns(columns: &[ColumnRow], id: Id) -> Result<usize> {
+    let mut count = 0;
+    for column in columns.iter().filter(|column| column.id != id) {
+        count += usize::from(ColumnOptions::stored(column)?.unique);
+    }
+    Ok(count)
 }
 
 fn check_texts(options: &ColumnOptions) -> Result<()> {

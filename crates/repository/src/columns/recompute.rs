@@ -1,8 +1,10 @@
 //! Calculated fields of items that were there before their formula. They are computed in small transactions, by
 //! whichever server finds them first, and continue where a server was stopped.
 
+use std::time::{Duration, Instant};
+
 use async_recursion::async_recursion as boxed;
-use database::content::{library, node, record};
+use database::content::{column, library, node, record};
 use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result};
 
@@ -11,6 +13,10 @@ use crate::Repository;
 
 /// Number of records that one transaction looks at.
 const AT_ONCE: usize = 500;
+/// Number of items that are locked at once.
+const FEW: usize = 20;
+/// Time after which a transaction ends that computes them, so that others do not wait for it.
+const AT_MOST: Duration = Duration::from_millis(100);
 /// Number of libraries and lists that are looked for at once.
 const LIBRARIES: usize = 100;
 
@@ -58,7 +64,8 @@ pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKin
     library::set_recompute_after(transaction, holder, Some(Id::NONE))?;
     if kind == NodeKind::List {
         let rows = node::rows(transaction, holder, AT_ONCE)?;
-        recompute(transaction, holder, &rows.iter().map(|row| row.id).collect::<Vec<_>>())?;
+        let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
+        recompute(transaction, holder, &ids)?;
     }
     Ok(())
 }
@@ -70,21 +77,39 @@ fn recompute_some(transaction: &mut Transaction<'_>, holder: Id) -> Result<bool>
     let Some(after) = library::recompute_after(transaction, holder)? else { return Ok(false) };
     let found = record::after(transaction, after, AT_ONCE)?;
     let ids: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
-    recompute(transaction, holder, &ids)?;
-    let next = found.last().map(|(id, _)| *id).filter(|_| found.len() == AT_ONCE);
+    let next = match recompute(transaction, holder, &ids)? {
+        Some(last) => Some(last),
+        None => found.last().map(|(id, _)| *id).filter(|_| found.len() == AT_ONCE),
+    };
     library::set_recompute_after(transaction, holder, next)?;
     Ok(next.is_some())
 }
 
-fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Result<()> {
+/// Computes the calculated fields of items. Returns the last one that was done if time was up before the others.
+fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Result<Option<Id>> {
     let columns = ColumnSet::read(transaction, holder)?;
     if ids.is_empty() || !columns.has_calculated() {
-        return Ok(());
+        return Ok(None);
     }
-    let items = node::lock_many(transaction, ids)?;
-    for item in items {
-        let fields = record::find(transaction, item.id)?.unwrap_or_default();
-        columns.recompute(transaction, &item, &fields)?;
+    let begun = Instant::now();
+    for some in ids.chunks(FEW) {
+        let mut items = node::lock_many(transaction, some)?;
+        items.sort_by_key(|item| item.id);
+        for item in items {
+            let fields = record::find(transaction, item.id)?.unwrap_or_default();
+            columns.recompute(transaction, &item, &fields)?;
+        }
+        if begun.elapsed() >= AT_MOST {
+            return Ok(some.last().copied().filter(|last| ids.last() != Some(last)));
+        }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Notes that an item came from another library, which may have other calculated columns.
+pub(crate) fn arrived(transaction: &mut Transaction<'_>, library: Id) -> Result<()> {
+    match column::have_options(transaction, library)? && ColumnSet::read(transaction, library)?.has_calculated() {
+        true => library::set_recompute_after(transaction, library, Some(Id::NONE)),
+        false => Ok(()),
+    }
 }

@@ -12,6 +12,11 @@ use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Resu
 use super::field_change::FieldChange;
 use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
 
+/// Limit on the steps of all formulas of one item together, so that many formulas of many rows end soon.
+const MAX_STEPS: usize = 20_000;
+/// Limit on the bytes of the calculated texts of one item together.
+const MAX_TEXTS: usize = 64 << 10;
+
 /// The columns of a library or list, with what their options demand.
 pub(crate) struct ColumnSet {
     rows: Vec<ColumnRow>,
@@ -173,7 +178,7 @@ impl ColumnSet {
     }
 
     /// Adds to a change the values that follow from it. A formula without a result, or with one that its column cannot
-    /// take, gives an empty field.
+    /// take, gives an empty field; so does one that would be too much work, or too much text, with those before it.
     pub(crate) fn calculate<'a>(&'a self, change: &mut FieldChange<'a>, before: &Fields) {
         if self.calculated.is_empty() {
             return;
@@ -181,12 +186,16 @@ impl ColumnSet {
         // Stored formulas use neither.
         let context = FormulaContext { now: Timestamp::from_micros(0), me: Id::NONE };
         let mut fields = change.applied_to(before);
+        let (mut steps, mut room) = (MAX_STEPS, MAX_TEXTS);
         for (at, formula) in &self.calculated {
             let column = &self.rows[*at];
-            let value = match formula.evaluate(&|id| self.value(&fields, id), &context) {
+            let value = match formula.evaluate_within(&|id| self.value(&fields, id), &context, &mut steps) {
                 Outcome::Value(value) => Some(value).filter(|value| column.kind.check(value).is_ok()),
                 Outcome::Empty | Outcome::Error(_) => None,
             };
+            let bytes = if let Some(ColumnValue::Text(text)) = &value { text.len() } else { 0 };
+            let value = value.filter(|_| bytes <= room);
+            room -= if value.is_some() { bytes } else { 0 };
             fields.set(column.slot, value.as_ref());
             change.set(column, value);
         }
@@ -210,12 +219,13 @@ impl ColumnSet {
                 })
             })
         };
+        let mut steps = MAX_STEPS;
         for check in &self.checks {
             if before.is_some() && !check.reads.iter().any(changes) {
                 continue;
             }
             let column = &self.rows[check.column];
-            let reason = match check.formula.evaluate(&|id| self.value(after, id), &context) {
+            let reason = match check.formula.evaluate_within(&|id| self.value(after, id), &context, &mut steps) {
                 Outcome::Value(ColumnValue::YesNo(false)) if check.message.is_empty() => {
                     let text = check.formula.text(&formula_columns(&self.rows));
                     format!("the values do not fulfil {text}")

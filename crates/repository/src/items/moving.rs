@@ -6,6 +6,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, placing, scope, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
+use crate::columns::recompute;
 use crate::documents::library_of;
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
@@ -42,6 +43,7 @@ pub(super) fn put_below(
     }
     if row.library_id != to.library_id {
         tree::set_library(transaction, row.id, to.library_id)?;
+        recompute::arrived(transaction, to.library_id)?;
     }
     if owned || row.kind.is_container() {
         collection::change_tree(transaction, row.collection_id)?;

@@ -6,7 +6,7 @@ use axum::response::Response;
 use model::{Code, Error, ErrorKind};
 
 use super::fault::PageResult;
-use super::form::Form;
+use super::form::{Field, Form};
 use super::page::{Page, html};
 use super::texts::Language;
 use http_core::server::error::{self, ReportedError};
@@ -24,7 +24,9 @@ pub fn show_form_again(mut form: Form<'_>, error: Error) -> PageResult {
     error::log(&error, status);
     form.fault = message_for(form.page, &error);
     let at_fault = fields_at_fault(error.code());
-    if let Some(field) = form.fields.iter_mut().find(|field| at_fault.contains(&&*field.name)) {
+    let column = error.named().first().filter(|_| is_about_a_column(error.code()));
+    let is_at_fault = |field: &&mut Field| at_fault.contains(&&*field.name) || Some(&field.label) == column;
+    if let Some(field) = form.fields.iter_mut().find(is_at_fault) {
         field.is_at_fault = true;
     }
     let mut response: Response = html(&form);
@@ -47,6 +49,11 @@ const fn fields_at_fault(code: Code) -> &'static [&'static str] {
         Code::UnknownPerson | Code::AmbiguousPerson => &["who"],
         _ => &[],
     }
+}
+
+/// Returns whether a refusal with this code first names the column that it is about. Its field has this label.
+const fn is_about_a_column(code: Code) -> bool {
+    matches!(code, Code::CheckFailed | Code::ColumnRequired | Code::InvalidValue | Code::ValueTaken)
 }
 
 /// Returns the page in whose language the client reads problems, unless that is English.

@@ -15,6 +15,33 @@ words! {
     Title = "title",
 }
 
+words! {
+    /// How the values of a column are summed up.
+    Total: "the total of a column";
+    /// The number of values.
+    Count = "count",
+    /// The sum.
+    Sum = "sum",
+    /// The mean.
+    Average = "average",
+    /// The smallest value.
+    Min = "min",
+    /// The largest value.
+    Max = "max",
+}
+
+impl Total {
+    /// Returns whether a column of a kind has this total: counts for all, extremes for numbers and dates, the others
+    /// for numbers.
+    pub fn fits(self, kind: &ColumnKind) -> bool {
+        match self {
+            Self::Count => true,
+            Self::Min | Self::Max => matches!(kind, ColumnKind::Number | ColumnKind::Date),
+            Self::Sum | Self::Average => *kind == ColumnKind::Number,
+        }
+    }
+}
+
 /// The kind of value in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnKind {

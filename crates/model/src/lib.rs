@@ -35,7 +35,7 @@ mod words;
 pub use accent::Accent;
 pub use backup::BackupState;
 pub use code::Code;
-pub use column::{ColumnKind, ColumnRole, ColumnValue, SortValue};
+pub use column::{ColumnKind, ColumnRole, ColumnValue, SortValue, Total};
 pub use counted::{counted, exact_size, grouped, readable_size, unsigned};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};

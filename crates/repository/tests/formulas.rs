@@ -395,7 +395,8 @@ async fn documents_are_calculated_where_they_move() {
         let saved = put(&admin, "Documents/a.txt", "a").await.unwrap();
         set(&admin, saved.id, here, number(4.0)).await.unwrap();
         let there = column(&admin, &plans, "Pages", ColumnKind::Number).await;
-        let counted = with_options(&admin, &plans, "Counted", ColumnKind::Text, formula("if(blank([Pages]), \"no\", \"yes\")"));
+        let counted =
+            with_options(&admin, &plans, "Counted", ColumnKind::Text, formula("if(blank([Pages]), \"no\", \"yes\")"));
         let counted = counted.await.unwrap();
         assert_eq!(farm.repository.recompute().await.unwrap(), 1);
         admin.move_to(&Target::Id(saved.id), &plans, None).await.unwrap();

@@ -6,7 +6,7 @@ use axum::Json as Reply;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use model::{Code, Digest, Error, Id, MAX_PAGE, Name, NodeKind, Result};
+use model::{Code, Digest, Error, Id, MAX_PAGE, Name, NodeKind, Result, Total};
 use repository::{Filter, ListRequest, Session, Sort, require_few_changes};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -27,7 +27,9 @@ use super::wire::Once;
 use super::wire::column::{self, NamedColumns};
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::{List, PageQuery, cursor_of, limit};
-use super::wire::row::{ImportReport, NewList, NewRow, RevisionJson, RowChanges, RowJson, RowOutcomeJson, RowOutcomes};
+use super::wire::row::{
+    ImportReport, NewList, NewRow, RevisionJson, RowChanges, RowJson, RowOutcomeJson, RowOutcomes, TotalJson,
+};
 
 /// Number of columns whose values are returned: all that a list can have.
 const ALL_COLUMNS: usize = 200;
@@ -98,6 +100,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(rows, add_row))
         .routes(routes!(change_rows))
         .routes(routes!(revisions))
+        .routes(routes!(totals))
         .routes(routes!(export_rows))
         .routes(routes!(import_rows))
         .routes(routes!(export_workbook, import_workbook))
@@ -175,6 +178,46 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
         None => None,
     };
     Ok(Reply(List { items, next }))
+}
+
+/// Totals that are asked for.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TotalsQuery {
+    /// Columns with their totals, such as `17:sum,18:max`; at most 60. Every column has a `count` of its values; number
+    /// and date columns have `min` and `max`, number columns `sum` and `average`.
+    #[param(value_type = super::wire::rules::TotalsText)]
+    totals: String,
+}
+
+/// Sum up the columns of a list
+///
+/// Rows that the caller may not open are left out.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/totals",
+    operation_id = "list_totals",
+    tag = "lists",
+    params(("id" = String, Path, description = "Identifier of the list"), TotalsQuery),
+    responses((status = 200, description = "The totals in the order of the query", body = List<TotalJson>))
+)]
+async fn totals(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<TotalsQuery>,
+) -> Answer<Reply<List<TotalJson>>> {
+    let wanted = query.totals.split(',').map(|one| {
+        let (column, total) = one.split_once(':').ok_or_else(|| Error::invalid("a total is COLUMN:TOTAL"))?;
+        Ok((column.parse::<Id>()?, Total::parse(total)?))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>>>()?;
+    let target = id.into();
+    require_list(caller.session.item(&target).await?.kind)?;
+    let found = caller.session.totals(&target, Filter::default(), &wanted).await?;
+    let found = found.ok_or_else(|| Error::invalid("there are too many rows to sum them up"))?;
+    let items = wanted.iter().zip(found).map(|((column, total), value)| TotalJson::new(*column, *total, value));
+    Ok(Reply(List::whole(items.collect())))
 }
 
 /// Add a row to a list

@@ -41,6 +41,10 @@ statements! {
     REPEATED = "SELECT 1 FROM field_index f JOIN node n ON n.id = f.node_id
         WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1
         GROUP BY f.number, f.text HAVING COUNT(*) > 1 LIMIT 1";
+    TOTALS = "SELECT n.scope_id, COUNT(*), SUM(f.number * $4), MIN(f.number), MAX(f.number)
+        FROM field_index f JOIN node n ON n.id = f.node_id
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1 GROUP BY n.scope_id";
+    SLOTS_OF = "SELECT id, slot FROM column_definition WHERE library_id = $1 AND id {in $2} ORDER BY id";
     SIZES = "SELECT node_id, CAST(octet_length(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
     PUT = "INSERT INTO record (node_id, fields) VALUES ($1, $2)
         ON CONFLICT (node_id) DO UPDATE SET fields = excluded.fields";
@@ -143,6 +147,42 @@ pub fn with_value(reader: &mut Reader<'_>, list: Id, slot: i64, value: &SortValu
 /// Returns whether two items in a list have the same position in a column that comes before `end`.
 pub fn repeated(reader: &mut Reader<'_>, list: Id, slot: i64, end: f64) -> Result<bool> {
     Ok(reader.find(REPEATED, &params![list, slot, end], |_| Ok(()))?.is_some())
+}
+
+/// The totals of a column over the items in a list that one scope protects.
+#[derive(Clone, Copy, Debug)]
+pub struct ScopeTotals {
+    /// The scope.
+    pub scope: Id,
+    /// Number of values.
+    pub count: i64,
+    /// Sum of the numbers; infinite if it is too large.
+    pub sum: f64,
+    /// The smallest number.
+    pub min: Option<f64>,
+    /// The largest number.
+    pub max: Option<f64>,
+}
+
+/// A power of two by which numbers are multiplied before they are added: PostgreSQL refuses sums that are too large.
+const SHRUNK: f64 = 1.0 / (1 << 21) as f64;
+
+/// The totals of a column over the items in a list, by scope. Positions from `end` on are no values.
+pub fn totals(reader: &mut Reader<'_>, list: Id, slot: i64, end: f64) -> Result<Vec<ScopeTotals>> {
+    reader.query(TOTALS, &params![list, slot, end, SHRUNK], |row| {
+        Ok(ScopeTotals {
+            scope: row.get(0)?,
+            count: row.get(1)?,
+            sum: row.get::<Option<f64>>(2)?.unwrap_or(0.0) / SHRUNK,
+            min: row.get(3)?,
+            max: row.get(4)?,
+        })
+    })
+}
+
+/// The slots of columns of a library or list.
+pub fn slots_of(reader: &mut Reader<'_>, library: Id, columns: &[Id]) -> Result<Vec<(Id, i64)>> {
+    reader.query(SLOTS_OF, &params![library, columns], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The bytes of the stored fields of many items. Items without a record are missing.

@@ -20,6 +20,7 @@ mod renaming;
 mod save_sequence;
 mod selective;
 mod slices;
+mod totals;
 mod transfer;
 mod transfer_plan;
 pub(crate) mod tree;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use form_urlencoded::Serializer;
-use model::{ColumnKind, Id};
+use model::{ColumnKind, Id, Total};
 
 use super::format::{ViewColumn, ViewTemplate};
 
@@ -48,6 +48,8 @@ pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>]) -> String 
             (None, _) => drop(query.append_pair("name", value)),
         }
     }
+    let totals = view.totals.iter().map(|(column, total)| format!("{}:{total}", word(column)));
+    let totals = totals.collect::<Vec<_>>().join(",");
     let shown = view.columns.iter().map(|ViewColumn { column, width }| match width {
         Some(width) => format!("{}:{width}", word(column)),
         None => word(column),
@@ -55,6 +57,9 @@ pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>]) -> String 
     let shown = shown.collect::<Vec<_>>().join(",");
     if !shown.is_empty() {
         query.append_pair("cols", &shown);
+    }
+    if !totals.is_empty() {
+        query.append_pair("totals", &totals);
     }
     query.finish()
 }
@@ -83,6 +88,14 @@ pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemp
                 let key = if key == "name" { "name" } else { "type" };
                 if is_free(key) {
                     view.filter.insert(key.to_owned(), value.to_owned());
+                }
+            }
+            "totals" => {
+                for (word, total) in value.split(',').filter_map(|one| one.split_once(':')) {
+                    let fits = |kind: &ColumnKind| Total::parse(total).is_ok_and(|total| total.fits(kind));
+                    if let Some((_, name, _)) = own(word).filter(|(_, _, kind)| fits(kind)) {
+                        view.totals.insert((*name).to_owned(), total.to_owned());
+                    }
                 }
             }
             "cols" => {
@@ -138,17 +151,21 @@ mod tests {
             filter: [("Status", "Offen & neu"), ("name", "a+b"), ("modified", "2026-01-01.."), ("type", "text/plain")]
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
+            totals: [("Due: a, b".to_owned(), "max".to_owned())].into(),
             ..ViewTemplate::default()
         };
         let query = write(&view, &named);
         assert_eq!(
             query,
             "as=grid&sort=1&order=descending&group=yes&f-1=Offen+%26+neu&from=2026-01-01&name=a%2Bb&kind=text%2Fplain\
-             &cols=2%3A120%2Cmodified"
+             &cols=2%3A120%2Cmodified&totals=2%3Amax"
         );
         assert_eq!(read(&query, &known), view);
         // What names a person or nothing is left out.
-        let odd = read("sort=9&group=yes&f-3=anna&f-1=Shut&f-8=x&cols=9,2,2,9:1&who=anna&%ff", &known);
+        let odd = read(
+            "sort=9&group=yes&f-3=anna&f-1=Shut&f-8=x&cols=9,2,2,9:1&totals=1:max,2:sum,9:max&who=anna&%ff",
+            &known,
+        );
         assert_eq!(odd, ViewTemplate { columns: vec![shown("Due: a, b", None)], ..ViewTemplate::default() });
     }
 

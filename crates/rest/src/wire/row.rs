@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Error, Result};
+use model::{ColumnValue, Error, Id, Result, Total};
 use repository::{Item, RowChange, RowOutcome, RowRevision, etag, version_of_etag};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,6 +53,24 @@ pub struct RowJson {
     pub modified_by: Option<PersonJson>,
     /// Values by column identifier. Empty fields are left out.
     pub values: BTreeMap<String, Value>,
+}
+
+/// A total of a column.
+#[derive(Serialize, ToSchema)]
+pub struct TotalJson {
+    /// Identifier of the column.
+    pub column: String,
+    /// `count`, `sum`, `average`, `min` or `max`.
+    pub total: &'static str,
+    /// A number or a time; null if the column has no values, or if they are too large together.
+    pub value: Option<Value>,
+}
+
+impl TotalJson {
+    /// Returns the JSON form of a total.
+    pub fn new(column: Id, total: Total, value: Option<ColumnValue>) -> Self {
+        Self { column: column.to_string(), total: total.as_str(), value: value.map(column::json) }
+    }
 }
 
 impl RowJson {

@@ -244,6 +244,10 @@ rules! {
     SortKeyText => text().pattern(Some(concat!("^(?:name|modified|size|person|type|", id!(), ")$")));
     /// `added`, `modified`, `person`, or the identifier of a column.
     RowSortText => text().pattern(Some(concat!("^(?:added|modified|person|", id!(), ")$")));
+    /// Columns with their totals: `COLUMN:TOTAL`, separated by commas.
+    TotalsText => of_length(1, 2_000).pattern(Some(concat!(
+        "^", id!(), ":(?:count|sum|average|min|max)(?:,", id!(), ":(?:count|sum|average|min|max)){0,59}$"
+    )));
     /// The entity tag of a row, without quotes.
     RowTag => text().pattern(Some("^[0-9a-f]{1,16}$"));
     /// The order of a list.

@@ -7,6 +7,7 @@ use askama::Template;
 use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, Timestamp};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
 
+use super::totals::{self, Totals};
 use super::view::{self, Key, Shape, View, Wide};
 use crate::document::overview;
 use crate::frame::address;
@@ -152,6 +153,7 @@ struct Listing<'a> {
     may_unlock: bool,
     /// True if the column values of several rows can be edited at once.
     may_tag: bool,
+    totals: Option<Totals>,
 }
 
 impl Listing<'_> {
@@ -208,6 +210,11 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     let is_list = item.kind == NodeKind::List;
     let shown = if is_list { view.shown_in_list(&found.columns) } else { view.shown(&found.columns) };
     let here = address::browse(&item.path);
+    let totals = if readable && first {
+        totals::of(visit, &target, &view, &found.columns, &shown, kept.clone()).await?
+    } else {
+        None
+    };
     let rows = rows(visit, &view, &here, &found, &shown, &people);
     let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
     Ok(html(&Listing {
@@ -240,6 +247,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         open_by,
         may_unlock: overview::may_unlock(session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
+        totals,
         place: &found.place,
         here,
     }))

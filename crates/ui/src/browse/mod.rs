@@ -9,6 +9,7 @@ mod listing;
 mod name_conflict;
 mod search;
 mod selection;
+mod totals;
 pub mod upload;
 pub mod view;
 mod view_form;

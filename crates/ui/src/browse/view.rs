@@ -1,6 +1,6 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Result, Timestamp};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Result, Timestamp, Total};
 use repository::{Column, Filter, Session, Sort, ValueTest};
 
 use crate::frame::page::Page;
@@ -135,6 +135,8 @@ pub struct View {
     pub values: Vec<(Id, String)>,
     /// Chosen columns; empty for the default.
     pub columns: Vec<Wide>,
+    /// Totals of columns below the rows.
+    pub totals: Vec<(Id, Total)>,
     /// Identifier of the saved view; `none` for explicitly no saved view.
     pub saved: String,
     /// Cursor of the page.
@@ -168,6 +170,7 @@ impl View {
             "from" => self.days[0] = text(),
             "to" => self.days[1] = text(),
             "cols" => self.columns = value.split(',').filter_map(read_column).take(MAX_COLUMNS).collect(),
+            "totals" => self.totals = value.split(',').filter_map(read_total).take(MAX_COLUMNS).collect(),
             "view" => self.saved = text(),
             // A cursor may be longer than the limit for other texts.
             "after" => self.after = value.to_owned(),
@@ -240,6 +243,7 @@ impl View {
             add(&format!("f-{id}"), value);
         }
         add("cols", &self.columns_word(&self.columns));
+        add("totals", &self.totals_word());
         add("view", &self.saved);
         query
     }
@@ -251,6 +255,11 @@ impl View {
             None => column.key.word(),
         };
         columns.iter().map(one).collect::<Vec<_>>().join(",")
+    }
+
+    fn totals_word(&self) -> String {
+        let one = |(id, total): &(Id, Total)| format!("{id}:{}", total.as_str());
+        self.totals.iter().map(one).collect::<Vec<_>>().join(",")
     }
 
     /// Returns the query with another order, for links in column headers.
@@ -329,6 +338,12 @@ impl View {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Reads a column and its total, such as `17:sum`.
+fn read_total(text: &str) -> Option<(Id, Total)> {
+    let (id, total) = text.split_once(':')?;
+    Some((id.parse().ok()?, Total::parse(total).ok()?))
 }
 
 fn read_column(word: &str) -> Option<Wide> {

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
-use model::{ColumnKind, Id, Name, Result};
+use model::{ColumnKind, Id, Name, Result, Total};
 use repository::{Column, Item, NewView, Target};
 
 use super::listing::label;
@@ -39,6 +39,7 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
         fields.push(field);
     }
     fields.extend(columns.iter().map(|column| value_field(page, &view, column, &suggestions)));
+    fields.extend(columns.iter().filter_map(|column| total_field(page, &view, column)));
     let picks = Input::Columns(picks(page, &view, &columns));
     fields.push(Field::of("", page.s("view.columns"), picks).hint(page.s("view.columns-hint")));
     fields.push(Field::hidden("view", &view.saved));
@@ -119,6 +120,21 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
     field
 }
 
+/// Returns the field for the total of a number or date column.
+fn total_field(page: &Page, view: &View, column: &Column) -> Option<Field> {
+    if !Total::Max.fits(&column.kind) {
+        return None;
+    }
+    let chosen = view.totals.iter().find(|(id, _)| *id == column.id).map(|(_, total)| *total);
+    let none = Choice::new("", "–", chosen.is_none());
+    let some = Total::ALL.into_iter().filter(|total| total.fits(&column.kind));
+    let some = some.map(|total| Choice::new(total.as_str(), super::totals::label(page, total), chosen == Some(total)));
+    let choices = std::iter::once(none).chain(some).collect();
+    let mut field = Field::of("", page.f1("total.of", &column.name), Input::Select(choices));
+    field.name = format!("total-{}", column.id).into();
+    Some(field)
+}
+
 fn picks(page: &Page, view: &View, columns: &[Column]) -> Vec<ColumnPick> {
     let shown = view.shown(columns);
     let own = columns.iter().map(|column| (Key::Own(column.id), column.name.clone()));
@@ -167,6 +183,9 @@ fn read(fields: &Fields) -> View {
     columns.sort_by_key(|(position, _)| *position);
     let words: Vec<String> = columns.into_iter().map(|(_, word)| word).collect();
     view.set("cols", &words.join(","));
+    let totals = fields.pairs().filter_map(|(key, value)| Some((key.strip_prefix("total-")?, value)));
+    let totals = totals.filter(|(_, total)| !total.is_empty()).map(|(id, total)| format!("{id}:{total}"));
+    view.set("totals", &totals.collect::<Vec<_>>().join(","));
     view
 }
 

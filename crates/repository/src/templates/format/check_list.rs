@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use database::content::column::ColumnRow;
-use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Versioning};
+use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Total, Versioning};
 
 use crate::is_built_in_column;
 use crate::templates::formulas::set_options;
@@ -241,6 +241,15 @@ fn check_view(list: &ListTemplate, view: &ViewTemplate) -> Result<()> {
             return fail("group and descending need a column to sort by".to_owned());
         }
         _ => {}
+    }
+    for (name, total) in &view.totals {
+        let fits = match (own(name), Total::parse(total)) {
+            (Some(column), Ok(total)) => total.fits(&kind_of(column, "en")?),
+            _ => false,
+        };
+        if !fits {
+            return fail(format!("there is no total {:?} of {:?}", short(total), short(name)));
+        }
     }
     for (name, value) in &view.filter {
         if value.is_empty() || value.chars().count() > MAX_FILTER || value.chars().any(char::is_control) {

@@ -218,6 +218,9 @@ pub struct ViewTemplate {
     /// Conditions by column, as they are typed into the filter of a page.
     #[serde(default)]
     pub filter: BTreeMap<String, String>,
+    /// Totals by column: `count`, `sum`, `average`, `min` or `max`.
+    #[serde(default)]
+    pub totals: BTreeMap<String, String>,
 }
 
 /// A column of a view.

@@ -185,6 +185,7 @@ fn view(view: &ViewTemplate) -> String {
         Some(width) => inline([("column", quoted(&column.column)), ("width", width.to_string())]),
     };
     let filter = view.filter.iter().map(|(name, value)| (name, quoted(value)));
+    let totals = view.totals.iter().map(|(name, total)| (name, quoted(total)));
     present([
         ("name", Some(text(&view.name))),
         ("default", yes(view.default)),
@@ -194,5 +195,6 @@ fn view(view: &ViewTemplate) -> String {
         ("descending", yes(view.descending)),
         ("group", yes(view.group)),
         ("filter", (!view.filter.is_empty()).then(|| inline(filter))),
+        ("totals", (!view.totals.is_empty()).then(|| inline(totals))),
     ])
 }

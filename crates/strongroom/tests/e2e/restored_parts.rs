@@ -130,12 +130,17 @@ async fn a_list_comes_back(engine: Engine) {
     let list = rig.call(Method::GET, "/api/v1/items/by-path?path=Customers", Value::Null).await;
     let path = format!("/api/v1/items/{}", list["id"].as_str().unwrap());
     let group = rig.call(Method::POST, "/api/v1/groups", json!({ "name": "Sales" })).await;
-    for column in [json!({ "name": "Team", "kind": "person" }), json!({ "name": "Need", "kind": "text" })] {
+    for column in [
+        json!({ "name": "Team", "kind": "person" }),
+        json!({ "name": "Need", "kind": "text", "default": "\"much\"", "check": "[Need] <> \"nothing\"", "message": "Say more" }),
+        json!({ "name": "Twice", "kind": "number", "formula": "[Value] * 2" }),
+        json!({ "name": "More", "kind": "number", "formula": "[Twice] + 1" }),
+    ] {
         rig.call(Method::POST, &format!("{path}/columns"), column).await;
     }
     let state = json!({ "name": "State", "kind": "choice", "choices": ["old", "new"] });
     let state = rig.call(Method::POST, &format!("{path}/columns"), state).await;
-    let odd = json!({ "Title": "odd", "Team": group["id"], "State": "old" });
+    let odd = json!({ "Title": "odd", "Team": group["id"], "State": "old", "Need": null });
     let odd = rig.call(Method::POST, &format!("{path}/rows"), json!({ "values": odd })).await;
     let column = format!("{path}/columns/{}", state["id"].as_str().unwrap());
     rig.call(Method::PUT, &column, json!({ "name": "State", "kind": "choice", "choices": ["new"] })).await;
@@ -153,7 +158,23 @@ async fn a_list_comes_back(engine: Engine) {
     let back = rig.restore(&["--list", "Customers", "--beside"]).await;
     assert_eq!(back["created"], 451, "{back:#}");
     let place = back["path"].as_str().unwrap().replace(' ', "%20");
-    assert_eq!(rig.rows(&place).await.len(), 451);
+    let rows = rig.rows(&place).await;
+    assert_eq!(rows.len(), 451);
+    // Formulas read the columns of the new list.
+    let item = rig.call(Method::GET, &format!("/api/v1/items/by-path?path={place}"), Value::Null).await;
+    let path = format!("/api/v1/items/{}/columns", item["id"].as_str().unwrap());
+    let columns = rig.call(Method::GET, &path, Value::Null).await;
+    let column =
+        |name: &str| columns["items"].as_array().unwrap().iter().find(|column| column["name"] == name).unwrap().clone();
+    assert_eq!(
+        (&column("More")["formula"], &column("Twice")["formula"]),
+        (&json!("[Twice] + 1"), &json!("[Value] * 2"))
+    );
+    assert_eq!((&column("Need")["default"], &column("Need")["message"]), (&json!("\"much\""), &json!("Say more")));
+    let of = |row: &Value, name: &str| row[column(name)["id"].as_str().unwrap()].as_f64();
+    let whole = rows.iter().filter(|(_, row)| of(row, "Value").is_some());
+    assert!(whole.clone().count() == 450);
+    assert!(whole.into_iter().all(|(_, row)| of(row, "More") == of(row, "Value").map(|value| value * 2.0 + 1.0)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -407,3 +407,92 @@ async fn documents_are_calculated_where_they_move() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn default_values_and_formulas_have_limits_together() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let library = at("Documents");
+        let long = default(&format!("replace(\"{}\", \"a\", \"{}\")", "a".repeat(250), "\u{1F600}".repeat(200)));
+        let mut notes = Vec::new();
+        for number in 0..4 {
+            let label = format!("Note {number}");
+            notes.push(with_options(&admin, &library, &label, ColumnKind::Note, long.clone()).await);
+        }
+        let saved = put(&admin, "Documents/a.txt", "a").await.unwrap();
+        let values = admin.values(&Target::Id(saved.id)).await.unwrap();
+        let bytes = |(_, value): &(Id, ColumnValue)| if let ColumnValue::Text(text) = value { text.len() } else { 0 };
+        assert!(values.iter().map(bytes).sum::<usize>() <= 64 << 10);
+
+        let (list, title) = new_list(&admin).await;
+        let joined = vec!["[Task]"; 101].join(" & ");
+        let refused = with_options(&admin, &list, "Joined", ColumnKind::Text, formula(&joined)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidFormula);
+        let wordy = ColumnOptions { description: "d".repeat(1_000), ..ColumnOptions::default() };
+        let mut count = 0;
+        let refused = loop {
+            let label = format!("Wordy {count}");
+            match with_options(&admin, &list, &label, ColumnKind::Number, wordy.clone()).await {
+                Ok(_) => count += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((refused.code(), count), (Code::TooMany, 64));
+        // Minus 0 is 0, in the database and within a request.
+        let unique = ColumnChange {
+            name: name("Wordy 0"),
+            kind: ColumnKind::Number,
+            required: false,
+            content_type_id: None,
+            options: ColumnOptions { unique: true, ..ColumnOptions::default() },
+        };
+        let columns = admin.columns(&list).await.unwrap().0;
+        let first = columns.iter().find(|column| column.name == "Wordy 0").unwrap().id;
+        admin.change_column(&list, first, unique).await.unwrap();
+        let add = |of: f64| RowChange::Add { set: vec![(title, text("t")), (first, number(of))] };
+        let codes: Vec<_> = change(&admin, &list, vec![add(0.0), add(-0.0)]).await.iter().map(code).collect();
+        assert_eq!(codes, [None, Some(Code::ValueTaken)]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_with_too_much_work_is_refused_in_part_and_loses_nothing() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let note = column(&admin, &list, "Note", ColumnKind::Note).await;
+        let work = format!("sum({})", vec!["len([Note])"; 20].join(", "));
+        let counted = with_options(&admin, &list, "Counted", ColumnKind::Number, formula(&work)).await.unwrap();
+        with_options(&admin, &list, "Again", ColumnKind::Number, formula(&work)).await.unwrap();
+        let long = "x".repeat(50_000);
+        let rows: Vec<Id> = {
+            let add = |_| RowChange::Add { set: vec![(title, text("t")), (note, text(&long))] };
+            let outcomes = change(&admin, &list, (0..150).map(add).collect()).await;
+            assert!(outcomes.iter().all(|outcome| [None, Some(Code::TooMuchAtOnce)].contains(&code(outcome))));
+            outcomes.iter().filter_map(|outcome| outcome.row).collect()
+        };
+        assert!((20..150).contains(&rows.len()), "{}", rows.len());
+        for row in &rows {
+            assert_eq!(value(&admin, *row, counted).await, number(1_000_000.0));
+        }
+        // Another formula is computed for all rows, in as many steps as it takes.
+        let twice = ColumnChange {
+            name: name("Counted"),
+            kind: ColumnKind::Number,
+            required: false,
+            content_type_id: None,
+            options: formula(&format!("2 * {work}")),
+        };
+        admin.change_column(&list, counted, twice).await.unwrap();
+        let mut turns = 0;
+        while farm.repository.recompute().await.unwrap() == 0 {
+            turns += 1;
+            assert!(turns < 100);
+        }
+        for row in &rows {
+            assert_eq!(value(&admin, *row, counted).await, number(2_000_000.0));
+        }
+    })
+    .await;
+}

@@ -70,6 +70,16 @@ async fn totals_sum_up_what_the_caller_may_open() {
         let found = all(&admin, &list, price).await;
         assert_eq!((&found[1], &found[2], &found[4]), (&None, &None, &number(1.7e308)));
 
+        // A number that is almost 0 breaks no total.
+        change(&admin, &list, vec![add("f", number(1e-320), None)]).await;
+        assert_eq!(all(&admin, &list, price).await[0], number(5.0));
+        let mut many = Vec::new();
+        for number in 0..11 {
+            let label = format!("Column {number}");
+            many.push((column(&admin, &list, &label, ColumnKind::Text).await, Total::Count));
+        }
+        let refused = admin.totals(&list, Filter::default(), &many).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
         for wanted in [(title, Total::Sum), (due, Total::Average), (title, Total::Min)] {
             let refused = admin.totals(&list, Filter::default(), &[wanted]).await.unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Invalid);

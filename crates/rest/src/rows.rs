@@ -185,7 +185,7 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TotalsQuery {
-    /// Columns with their totals, such as `17:sum,18:max`; at most 60. Every column has a `count` of its values; number
+    /// Columns with their totals, such as `17:sum,18:max`; at most 60, of 10 columns. Every column has a `count` of its values; number
     /// and date columns have `min` and `max`, number columns `sum` and `average`.
     #[param(value_type = super::wire::rules::TotalsText)]
     totals: String,
@@ -193,7 +193,7 @@ pub struct TotalsQuery {
 
 /// Sum up the columns of a list
 ///
-/// Rows that the caller may not open are left out.
+/// Rows that the caller may not open are left out. There are no totals of more than 100,000 rows.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/totals",
@@ -212,10 +212,12 @@ async fn totals(
         Ok((column.parse::<Id>()?, Total::parse(total)?))
     });
     let wanted = wanted.collect::<Result<Vec<_>>>()?;
+    let _permit = acquire_costly()?;
     let target = id.into();
     require_list(caller.session.item(&target).await?.kind)?;
     let found = caller.session.totals(&target, Filter::default(), &wanted).await?;
-    let found = found.ok_or_else(|| Error::invalid("there are too many rows to sum them up"))?;
+    let found =
+        found.ok_or_else(|| Error::invalid("the list has more than 100,000 rows, which cannot be summed up"))?;
     let items = wanted.iter().zip(found).map(|((column, total), value)| TotalJson::new(*column, *total, value));
     Ok(Reply(List::whole(items.collect())))
 }

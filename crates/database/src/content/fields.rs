@@ -109,6 +109,11 @@ impl Fields {
         };
     }
 
+    /// Returns whether the field with this slot is another one in other fields.
+    pub fn differs_from(&self, other: &Self, slot: i64) -> bool {
+        self.0.get(&slot) != other.0.get(&slot)
+    }
+
     /// Returns whether the field with this slot has a value.
     pub fn has(&self, slot: i64) -> bool {
         self.0.contains_key(&slot)

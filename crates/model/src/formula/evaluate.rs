@@ -14,6 +14,9 @@ pub const MAX_STEPS: usize = 10_000;
 /// Bytes of text that count as a step.
 const BYTES_PER_STEP: usize = 256;
 
+/// Bytes of text that count as a step when a part is looked for in them.
+const BYTES_PER_SEARCH: usize = 32;
+
 /// The result of a formula for one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
@@ -216,6 +219,9 @@ impl Evaluation<'_> {
                     };
                     self.step(bytes(&value) / BYTES_PER_STEP)?;
                     values.push(value);
+                }
+                if function.searches() {
+                    self.step(values.iter().map(bytes).sum::<usize>() / BYTES_PER_SEARCH)?;
                 }
                 if values.is_empty() && function.skips_empty() {
                     return Ok(None);

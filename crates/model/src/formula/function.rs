@@ -140,6 +140,11 @@ impl Function {
         Self::ALL.into_iter().find(|function| function.signature().name == name)
     }
 
+    /// Returns whether it looks for one text in another.
+    pub(super) const fn searches(self) -> bool {
+        matches!(self, Self::Find | Self::Contains | Self::Starts | Self::Ends | Self::Replace)
+    }
+
     /// Returns whether it leaves empty arguments out. With nothing but empty ones it has no result.
     pub(super) const fn skips_empty(self) -> bool {
         matches!(self, Self::Min | Self::Max | Self::Sum | Self::Average)

@@ -10,7 +10,7 @@ use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-use super::options::{ColumnOptions, checked, formula_columns, invalid};
+use super::options::{ColumnOptions, check_all, checked, formula_columns, invalid};
 use super::recompute;
 
 /// Limit on the columns of one library or list.
@@ -80,6 +80,26 @@ pub struct ContentType {
     pub name: String,
 }
 
+/// Returns columns with formulas as they are stored, for what shows values and not definitions.
+///
+/// # Errors
+/// `Corrupt` for options that cannot be read.
+pub(crate) fn unnamed_columns(rows: Vec<ColumnRow>) -> Result<Vec<Column>> {
+    rows.into_iter().map(|row| Ok((ColumnOptions::stored(&row)?, row))).map(|read| read.map(of_row)).collect()
+}
+
+fn of_row((options, row): (ColumnOptions, ColumnRow)) -> Column {
+    Column {
+        id: row.id,
+        name: row.name,
+        kind: row.kind,
+        required: row.required,
+        content_type_id: row.content_type_id,
+        role: row.role,
+        options,
+    }
+}
+
 /// Returns columns with formulas that name the others. They are all those of a library or list.
 ///
 /// # Errors
@@ -88,16 +108,7 @@ pub fn named_columns(rows: Vec<ColumnRow>) -> Result<Vec<Column>> {
     let known = formula_columns(&rows);
     let options = rows.iter().map(|row| Ok(ColumnOptions::stored(row)?.named(&known)));
     let options = options.collect::<Result<Vec<_>>>()?;
-    let column = |(row, options): (ColumnRow, ColumnOptions)| Column {
-        id: row.id,
-        name: row.name,
-        kind: row.kind,
-        required: row.required,
-        content_type_id: row.content_type_id,
-        role: row.role,
-        options,
-    };
-    Ok(rows.into_iter().zip(options).map(column).collect())
+    Ok(options.into_iter().zip(rows).map(of_row).collect())
 }
 
 impl Session {
@@ -138,7 +149,11 @@ impl Session {
             let mut all = columns;
             all.push(change.row(id, holder.id, position));
             let options = checked(&change.options, id, holder.kind, &all)?;
-            let slot = column::insert(transaction, &ColumnRow { options, ..change.row(id, holder.id, position) })?;
+            let Some(new) = all.last_mut() else { return Err(Error::corrupt("a list without columns")) };
+            new.options = options;
+            let new = new.clone();
+            check_all(&all)?;
+            let slot = column::insert(transaction, &new)?;
             if holder.kind == NodeKind::List {
                 record::add_empty(transaction, holder.id, slot)?;
             }
@@ -195,6 +210,10 @@ impl Session {
             let mut all = columns;
             all.push(row.clone());
             row.options = checked(&change.options, id, holder.kind, &all)?;
+            if let Some(changed) = all.last_mut() {
+                changed.options.clone_from(&row.options);
+            }
+            check_all(&all)?;
             let after = ColumnOptions::stored(&row)?;
             if after.unique && !before.unique {
                 refuse_repeated(transaction, holder.id, &row)?;

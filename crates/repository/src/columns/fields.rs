@@ -29,6 +29,7 @@ pub(crate) fn complete<'a>(
     caller: Id,
 ) -> Result<Fields> {
     let nothing = Fields::default();
+    columns.require_work_left()?;
     if before.is_none() {
         columns.add_defaults(change, caller);
     }
@@ -61,7 +62,7 @@ pub(crate) fn start(transaction: &mut Transaction<'_>, guard: &Guard, document: 
 ///
 /// # Errors
 /// `Invalid` with code `fields_too_long`.
-fn check_length(before: &Fields, after: &Fields) -> Result<()> {
+pub(crate) fn check_length(before: &Fields, after: &Fields) -> Result<()> {
     let bytes = after.stored_bytes();
     match bytes <= MAX_BYTES || bytes <= before.stored_bytes() {
         true => Ok(()),

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 /// Limit on the unique columns of one list. Each is looked up for each row that changes.
 const MAX_UNIQUE: usize = 10;
+/// Limit on the bytes of the stored options of all columns of a library or list. Every change of an item reads them.
+const MAX_STORED: usize = 64 << 10;
+/// Limit on the columns that one formula names. Its text has their names, which are longer than what is stored.
+const MAX_READ: usize = 100;
 /// Limit on the characters of the message of a check.
 const MAX_MESSAGE: usize = 255;
 /// Limit on the characters of a description.
@@ -89,7 +93,8 @@ pub(super) fn formula_columns(columns: &[ColumnRow]) -> Vec<FormulaColumn<'_>> {
     columns.iter().map(|column| FormulaColumn { id: column.id, name: &column.name, kind: &column.kind }).collect()
 }
 
-/// Checks options for the column `id`, which is among `columns`, and returns the text to store.
+/// Checks options for the column `id`, which is among `columns`, and returns the text to store. [`check_all`] checks
+/// what the options of several columns must fulfil together.
 ///
 /// # Errors
 /// `Invalid`, with code `invalid_formula` for a formula.
@@ -97,16 +102,11 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
     let column = columns.iter().find(|column| column.id == id).ok_or_else(|| Error::not_found("no such column"))?;
     check_texts(options)?;
     check_together(options, column, holder)?;
-    if options.unique && unique_columns(columns, id)? >= MAX_UNIQUE {
-        return Err(Error::exhausted(format!("a list has at most {MAX_UNIQUE} columns that take no value twice"))
-            .with_code(Code::TooMany));
-    }
     let mut stored = options.clone();
     let known = formula_columns(columns);
     if !options.formula.is_empty() {
         let formula = parse(&options.formula, "formula", &known, STORED)?;
         require_type(&formula, "formula", FormulaType::of(&column.kind))?;
-        refuse_circle(id, &formula, columns)?;
         stored.formula = formula.stored();
     }
     if !options.default.is_empty() {
@@ -121,15 +121,6 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
         stored.check = check.stored();
     }
     stored.to_stored()
-}
-
-/// Returns the number of unique columns besides one.
-fn unique_columns(columns: &[ColumnRow], id: Id) -> Result<usize> {
-    let mut count = 0;
-    for column in columns.iter().filter(|column| column.id != id) {
-        count += usize::from(ColumnOptions::stored(column)?.unique);
-    }
-    Ok(count)
 }
 
 fn check_texts(options: &ColumnOptions) -> Result<()> {
@@ -175,7 +166,11 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
 }
 
 fn parse(text: &str, what: &str, columns: &[FormulaColumn<'_>], uses: Uses) -> Result<Formula> {
-    Formula::parse(text, columns, uses).map_err(|error| said_of(what, &error))
+    let formula = Formula::parse(text, columns, uses).map_err(|error| said_of(what, &error))?;
+    match formula.stored().matches("[#").count() <= MAX_READ {
+        true => Ok(formula),
+        false => Err(said_of(what, &Error::invalid(format!("it names more than {MAX_READ} columns")))),
+    }
 }
 
 /// Returns an error that says which of the formulas of the column it is about.
@@ -209,22 +204,37 @@ fn check_default(default: &Formula, kind: &ColumnKind) -> Result<()> {
     fits.map_err(|error| said_of("default value", &error))
 }
 
-/// Refuses a formula that needs its own result, through whatever other columns.
-fn refuse_circle(id: Id, formula: &Formula, columns: &[ColumnRow]) -> Result<()> {
+/// Refuses formulas that need their own results, through whatever other columns, and options that are too long
+/// together.
+///
+/// # Errors
+/// `Invalid` with code `invalid_formula`; `Exhausted` with code `too_many`.
+pub(crate) fn check_all(columns: &[ColumnRow]) -> Result<()> {
+    if columns.iter().map(|column| column.options.len()).sum::<usize>() > MAX_STORED {
+        return Err(Error::exhausted(format!(
+            "the formulas and descriptions of all columns have at most {} KiB together: shorten some",
+            MAX_STORED >> 10
+        ))
+        .with_code(Code::TooMany));
+    }
     let known = formula_columns(columns);
-    let mut others = Vec::new();
-    for column in columns.iter().filter(|column| column.id != id) {
+    let (mut formulas, mut unique) = (Vec::new(), 0);
+    for column in columns {
         let stored = ColumnOptions::stored(column)?;
+        unique += usize::from(stored.unique);
         if !stored.formula.is_empty() {
-            others.push((column.id, Formula::parse(&stored.formula, &known, STORED)?));
+            formulas.push((column.id, Formula::parse(&stored.formula, &known, STORED)?));
         }
     }
-    let mut all: Vec<(Id, &Formula)> = others.iter().map(|(id, formula)| (*id, formula)).collect();
-    all.push((id, formula));
+    if unique > MAX_UNIQUE {
+        return Err(Error::exhausted(format!("a list has at most {MAX_UNIQUE} columns that take no value twice"))
+            .with_code(Code::TooMany));
+    }
+    let all: Vec<(Id, &Formula)> = formulas.iter().map(|(id, formula)| (*id, formula)).collect();
     let names: HashMap<String, &str> = columns.iter().map(|column| (column.id.to_string(), &*column.name)).collect();
     order_of(&all).map(drop).map_err(|circle| {
         let path: Vec<String> =
-            circle.named().iter().filter_map(|id| names.get(id)).map(|name| format!("[{name}]")).collect();
+            circle.named().iter().filter_map(|id| names.get(id)).take(10).map(|name| format!("[{name}]")).collect();
         said_of("formula", &Error::invalid(format!("{} need each other's values", path.join(", "))))
     })
 }

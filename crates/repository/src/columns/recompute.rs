@@ -1,40 +1,43 @@
-//! Calculated fields of items that were there before their formula. They are computed in small transactions, by
-//! whichever server finds them first, and continue where a server was stopped.
+//! Calculated fields of items that were there before their formula, or came from another library. They are computed in
+//! small transactions, by whichever server finds them first, and continue where a server was stopped.
 
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use database::content::{column, library, node, record};
-use database::{Reader, Transaction};
+use database::content::node::{self, NodeRow};
+use database::content::{column, library, record};
+use database::{Database, Reader, Transaction};
 use model::{Error, Id, NodeKind, Result};
 
 use super::set::ColumnSet;
 use crate::Repository;
 
-/// Number of records that one transaction looks at.
+/// Number of records that are looked at in one go, most of which may be in other libraries.
+const LOOKED_AT: usize = 5_000;
+/// Number of items that one transaction computes.
 const AT_ONCE: usize = 500;
-/// Number of items that are locked at once.
-const FEW: usize = 20;
 /// Time after which a transaction ends that computes them, so that others do not wait for it.
 const AT_MOST: Duration = Duration::from_millis(100);
-/// Number of libraries and lists that are looked for at once.
+/// Number of libraries and lists that are looked for at once, and of steps for each of them before the next one has its
+/// turn.
 const LIBRARIES: usize = 100;
+const STEPS: usize = 20;
 
 impl Repository {
-    /// Computes the calculated fields that are out of date, of libraries and lists in all content databases. Returns
-    /// for how many of them this is done.
+    /// Computes calculated fields that are out of date, of libraries and lists in all content databases: some of each.
+    /// Returns for how many of them this is done.
     ///
     /// # Errors
-    /// The first error of a database, after the others were done.
+    /// The first error of a database, after the others had their turn.
     #[boxed]
     pub async fn recompute(&self) -> Result<usize> {
         let (mut done, mut failed) = (0, None);
         for content in &self.registry().await?.databases {
-            let found = content.database.read(|reader: &mut Reader<'_>| library::to_recompute(reader, LIBRARIES)).await;
-            for library in found.unwrap_or_else(|error| note(&mut failed, error)) {
-                loop {
-                    let step = move |transaction: &mut Transaction<'_>| recompute_some(transaction, library);
-                    match content.database.write(step).await {
+            let find = |reader: &mut Reader<'_>| library::to_recompute(reader, LIBRARIES);
+            let found = content.database.read(find).await;
+            for holder in found.unwrap_or_else(|error| note(&mut failed, error)) {
+                for _ in 0..STEPS {
+                    match step(&content.database, holder).await {
                         Ok(true) => {}
                         Ok(false) => {
                             done += 1;
@@ -58,58 +61,82 @@ fn note(failed: &mut Option<Error>, error: Error) -> Vec<Id> {
     Vec::new()
 }
 
+/// Looks at the next records, and computes those of a library or list. Returns whether there may be more.
+async fn step(database: &Database, holder: Id) -> Result<bool> {
+    let look = move |reader: &mut Reader<'_>| {
+        let Some(after) = library::recompute_after(reader, holder)? else { return Ok(None) };
+        let found = record::after(reader, after, LOOKED_AT)?;
+        let ours: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
+        let last = found.last().map(|(id, _)| *id).filter(|_| found.len() == LOOKED_AT);
+        Ok(Some((after, ours, last)))
+    };
+    let Some((after, mut ours, last)) = database.read_long(look).await? else { return Ok(false) };
+    let next = if ours.len() > AT_ONCE { ours.get(AT_ONCE - 1).copied() } else { last };
+    ours.truncate(AT_ONCE);
+    let compute = move |transaction: &mut Transaction<'_>| {
+        library::lock(transaction, holder)?;
+        // Another server may have been faster, or a formula may have changed again.
+        if library::recompute_after(transaction, holder)? != Some(after) {
+            return Ok(true);
+        }
+        let next = recompute(transaction, holder, &ours)?.or(next);
+        library::set_recompute_after(transaction, holder, next)?;
+        Ok(next.is_some())
+    };
+    database.write(compute).await
+}
+
 /// Notes that the calculated fields of a library or list are out of date, and computes those of the first rows of a
 /// list.
 pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKind) -> Result<()> {
     library::set_recompute_after(transaction, holder, Some(Id::NONE))?;
     if kind == NodeKind::List {
         let rows = node::rows(transaction, holder, AT_ONCE)?;
-        let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-        recompute(transaction, holder, &ids)?;
+        recompute(transaction, holder, &rows.iter().map(|row| row.id).collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
-/// Computes the calculated fields of some items, and returns whether there may be more.
-fn recompute_some(transaction: &mut Transaction<'_>, holder: Id) -> Result<bool> {
-    library::lock(transaction, holder)?;
-    // Another server may have been faster.
-    let Some(after) = library::recompute_after(transaction, holder)? else { return Ok(false) };
-    let found = record::after(transaction, after, AT_ONCE)?;
-    let ids: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
-    let next = match recompute(transaction, holder, &ids)? {
-        Some(last) => Some(last),
-        None => found.last().map(|(id, _)| *id).filter(|_| found.len() == AT_ONCE),
-    };
-    library::set_recompute_after(transaction, holder, next)?;
-    Ok(next.is_some())
+/// Computes the calculated fields of an item that came from another library. Of what is in a folder they are computed
+/// later.
+pub(crate) fn arrived(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
+    let Some(item) = node::find(transaction, item)? else { return Ok(()) };
+    if !column::have_options(transaction, item.library_id)? {
+        return Ok(());
+    }
+    let columns = ColumnSet::read(transaction, item.library_id)?;
+    match columns.has_calculated() {
+        true if item.kind.is_container() => library::set_recompute_after(transaction, item.library_id, Some(Id::NONE)),
+        true => compute(transaction, &columns, &item),
+        false => Ok(()),
+    }
 }
 
-/// Computes the calculated fields of items. Returns the last one that was done if time was up before the others.
+/// Computes the calculated fields of items, which are in ascending order. Returns the last one that was done if time or
+/// work was up before the others.
 fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Result<Option<Id>> {
     let columns = ColumnSet::read(transaction, holder)?;
-    if ids.is_empty() || !columns.has_calculated() {
+    if !columns.has_calculated() {
         return Ok(None);
     }
     let begun = Instant::now();
-    for some in ids.chunks(FEW) {
-        let mut items = node::lock_many(transaction, some)?;
-        items.sort_by_key(|item| item.id);
-        for item in items {
-            let fields = record::find(transaction, item.id)?.unwrap_or_default();
-            columns.recompute(transaction, &item, &fields)?;
+    let mut done = None;
+    for id in ids {
+        if done.is_some() && (begun.elapsed() >= AT_MOST || !columns.has_work_left()) {
+            return Ok(done);
         }
-        if begun.elapsed() >= AT_MOST {
-            return Ok(some.last().copied().filter(|last| ids.last() != Some(last)));
+        if let Some(item) = node::lock(transaction, *id)? {
+            compute(transaction, &columns, &item)?;
         }
+        done = Some(*id);
     }
     Ok(None)
 }
 
-/// Notes that an item came from another library, which may have other calculated columns.
-pub(crate) fn arrived(transaction: &mut Transaction<'_>, library: Id) -> Result<()> {
-    match column::have_options(transaction, library)? && ColumnSet::read(transaction, library)?.has_calculated() {
-        true => library::set_recompute_after(transaction, library, Some(Id::NONE)),
-        false => Ok(()),
+/// Computes the calculated fields of an item. One without a record has none.
+fn compute(transaction: &mut Transaction<'_>, columns: &ColumnSet, item: &NodeRow) -> Result<()> {
+    match record::find(transaction, item.id)? {
+        Some(fields) if item.library_id == columns.library() => columns.recompute(transaction, item, &fields),
+        _ => Ok(()),
     }
 }

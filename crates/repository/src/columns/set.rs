@@ -1,6 +1,7 @@
 //! The columns of a library or list with their formulas, ready to be applied to its items.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use database::content::column::{self, ColumnRow};
@@ -12,10 +13,14 @@ use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Resu
 use super::field_change::FieldChange;
 use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
 
-/// Limit on the steps of all formulas of one item together, so that many formulas of many rows end soon.
+/// Limit on the steps of all formulas of one item together.
 const MAX_STEPS: usize = 20_000;
-/// Limit on the bytes of the calculated texts of one item together.
+/// Limit on the steps of all formulas in one transaction, so that others do not wait long.
+const MAX_WORK: usize = 1_000_000;
+/// Limit on the bytes of the calculated texts of one item together, and on those of its default values.
 const MAX_TEXTS: usize = 64 << 10;
+/// Limit on the characters of a formula in a message.
+const MAX_SHOWN: usize = 200;
 
 /// The columns of a library or list, with what their options demand.
 pub(crate) struct ColumnSet {
@@ -26,6 +31,8 @@ pub(crate) struct ColumnSet {
     defaults: Vec<(usize, Formula)>,
     checks: Vec<Check>,
     unique: Vec<usize>,
+    /// Steps that formulas may still take before this is dropped at the end of the transaction.
+    work: Cell<usize>,
 }
 
 /// A check of the values of an item.
@@ -62,6 +69,7 @@ impl ColumnSet {
             defaults: Vec::new(),
             checks: Vec::new(),
             unique: Vec::new(),
+            work: Cell::new(MAX_WORK),
         };
         if set.rows.iter().all(|row| row.options.is_empty()) {
             return Ok(set);
@@ -104,6 +112,11 @@ impl ColumnSet {
     /// The columns, in order.
     pub(crate) fn rows(&self) -> &[ColumnRow] {
         &self.rows
+    }
+
+    /// The library or list, if it has columns.
+    pub(super) fn library(&self) -> Id {
+        self.rows.first().map_or(Id::NONE, |row| row.library_id)
     }
 
     /// Returns the column with an identifier.
@@ -163,18 +176,21 @@ impl ColumnSet {
     /// Adds to the change of a new item the default values of columns that it does not name.
     pub(crate) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, caller: Id) {
         let context = FormulaContext { now: Timestamp::now(), me: caller };
+        let (mut steps, mut room) = (self.steps(), MAX_TEXTS);
+        let begun = steps;
         for (at, formula) in &self.defaults {
             let column = &self.rows[*at];
             if change.names(column.id) {
                 continue;
             }
-            if let Outcome::Value(value) = formula.evaluate(&|_| None, &context) {
+            if let Outcome::Value(value) = formula.evaluate_within(&|_| None, &context, &mut steps) {
                 // The choices may have changed since the default value was entered.
-                if column.kind.check(&value).is_ok() {
+                if column.kind.check(&value).is_ok() && takes_room(&value, &mut room) {
                     change.set(column, Some(value));
                 }
             }
         }
+        self.work.set(self.work.get().saturating_sub(begun - steps));
     }
 
     /// Adds to a change the values that follow from it. A formula without a result, or with one that its column cannot
@@ -186,18 +202,43 @@ impl ColumnSet {
         // Stored formulas use neither.
         let context = FormulaContext { now: Timestamp::from_micros(0), me: Id::NONE };
         let mut fields = change.applied_to(before);
-        let (mut steps, mut room) = (MAX_STEPS, MAX_TEXTS);
+        let (mut steps, mut room) = (self.steps(), MAX_TEXTS);
+        let begun = steps;
         for (at, formula) in &self.calculated {
             let column = &self.rows[*at];
             let value = match formula.evaluate_within(&|id| self.value(&fields, id), &context, &mut steps) {
                 Outcome::Value(value) => Some(value).filter(|value| column.kind.check(value).is_ok()),
                 Outcome::Empty | Outcome::Error(_) => None,
             };
-            let bytes = if let Some(ColumnValue::Text(text)) = &value { text.len() } else { 0 };
-            let value = value.filter(|_| bytes <= room);
-            room -= if value.is_some() { bytes } else { 0 };
+            let value = value.filter(|value| takes_room(value, &mut room));
             fields.set(column.slot, value.as_ref());
             change.set(column, value);
+        }
+        self.work.set(self.work.get().saturating_sub(begun - steps));
+    }
+
+    /// Returns the steps that the formulas of the next item may take.
+    fn steps(&self) -> usize {
+        MAX_STEPS.min(self.work.get())
+    }
+
+    /// Returns whether the transaction has enough work left for all formulas of another item.
+    pub(super) fn has_work_left(&self) -> bool {
+        // Default values, calculated columns and checks have so many steps each.
+        self.work.get() >= 3 * MAX_STEPS
+    }
+
+    /// Refuses another item once the formulas of a transaction were too much work.
+    ///
+    /// # Errors
+    /// `Invalid` with code `too_much_at_once`.
+    pub(crate) fn require_work_left(&self) -> Result<()> {
+        match self.has_work_left() {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "the formulas of this list are too much work for so many changes at once: send fewer, or simplify them",
+            )
+            .with_code(Code::TooMuchAtOnce)),
         }
     }
 
@@ -211,33 +252,38 @@ impl ColumnSet {
             return Ok(());
         }
         let context = FormulaContext { now: Timestamp::now(), me: caller };
-        let changes = |id: &Id| {
-            self.find(*id).is_some_and(|column| {
-                before.is_none_or(|before| {
-                    before.sort_value(column.slot) != after.sort_value(column.slot)
-                        || self.value(before, *id) != self.value(after, *id)
-                })
-            })
+        let changed: HashSet<Id> = match before {
+            Some(before) => {
+                let differs = |column: &&ColumnRow| before.differs_from(after, column.slot);
+                self.rows.iter().filter(differs).map(|column| column.id).collect()
+            }
+            None => HashSet::new(),
         };
-        let mut steps = MAX_STEPS;
+        let mut steps = self.steps();
+        let begun = steps;
         for check in &self.checks {
-            if before.is_some() && !check.reads.iter().any(changes) {
+            if before.is_some() && check.reads.is_disjoint(&changed) {
                 continue;
             }
             let column = &self.rows[check.column];
             let reason = match check.formula.evaluate_within(&|id| self.value(after, id), &context, &mut steps) {
                 Outcome::Value(ColumnValue::YesNo(false)) if check.message.is_empty() => {
                     let text = check.formula.text(&formula_columns(&self.rows));
-                    format!("the values do not fulfil {text}")
+                    match text.char_indices().nth(MAX_SHOWN) {
+                        Some((end, _)) => format!("the values do not fulfil {}…", &text[..end]),
+                        None => format!("the values do not fulfil {text}"),
+                    }
                 }
                 Outcome::Value(ColumnValue::YesNo(false)) => check.message.clone(),
                 Outcome::Error(fault) => format!("the check has no result for these values ({})", fault.as_str()),
                 Outcome::Value(_) | Outcome::Empty => continue,
             };
+            self.work.set(self.work.get().saturating_sub(begun - steps));
             return Err(Error::invalid(format!("{}: {reason}", column.name))
                 .with_code(Code::CheckFailed)
                 .naming(&[column.name.as_str(), reason.as_str()]));
         }
+        self.work.set(self.work.get().saturating_sub(begun - steps));
         Ok(())
     }
 
@@ -283,7 +329,8 @@ impl TakenValues {
             if before.sort_value(column.slot).as_ref() == Some(&value) {
                 continue;
             }
-            let key = (column.slot, value.number.to_bits(), value.text.clone());
+            // The sum makes 0 of a negative 0, as the database compares them.
+            let key = (column.slot, (value.number + 0.0).to_bits(), value.text.clone());
             // One of two is not the row itself.
             let holders = record::with_value(reader, list, column.slot, &value, 2)?;
             if self.0.contains(&key) || holders.iter().any(|holder| Some(*holder) != item) {
@@ -294,6 +341,14 @@ impl TakenValues {
         self.0.extend(new);
         Ok(None)
     }
+}
+
+/// Takes the bytes of a text from those that are left, and returns whether they were enough.
+fn takes_room(value: &ColumnValue, room: &mut usize) -> bool {
+    let bytes = if let ColumnValue::Text(text) = value { text.len() } else { 0 };
+    let fits = bytes <= *room;
+    *room -= if fits { bytes } else { 0 };
+    fits
 }
 
 fn value_taken(column: &ColumnRow) -> Error {

@@ -9,7 +9,7 @@ use database::Reader;
 use database::content::{column, node, record, sorted};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, fold};
 
-use crate::columns::named_columns;
+use crate::columns::unnamed_columns;
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
 use crate::items::page::Page;
@@ -354,8 +354,9 @@ fn columns_of(
     if most == 0 || library.is_none() {
         return Ok((Vec::new(), HashMap::new()));
     }
-    let mut columns = named_columns(column::list(reader, library)?)?;
-    columns.truncate(most);
+    let mut rows = column::list(reader, library)?;
+    rows.truncate(most);
+    let columns = unnamed_columns(rows)?;
     let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
     if columns.is_empty() || readable.is_empty() {
         return Ok((columns, HashMap::new()));

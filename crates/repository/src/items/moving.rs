@@ -43,7 +43,7 @@ pub(super) fn put_below(
     }
     if row.library_id != to.library_id {
         tree::set_library(transaction, row.id, to.library_id)?;
-        recompute::arrived(transaction, to.library_id)?;
+        recompute::arrived(transaction, row.id)?;
     }
     if owned || row.kind.is_container() {
         collection::change_tree(transaction, row.collection_id)?;

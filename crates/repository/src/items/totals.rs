@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
+use database::content::node;
 use database::content::record::{self, ScopeTotals};
 use model::{ColumnKind, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, SortValue, Timestamp, Total};
 
@@ -15,8 +16,12 @@ use crate::{Column, Filter, ListRequest, Session, Target};
 const MAX_ITEMS: usize = 5_000;
 /// Limit on the pages that are read for them. A page is short when its time is up.
 const MAX_PAGES: usize = 50;
+/// Limit on the rows whose index entries are read for totals.
+const MAX_ROWS: usize = 100_000;
 /// Limit on the totals of one request.
 const MAX_TOTALS: usize = 60;
+/// Limit on their columns. Each is read as a whole.
+const MAX_COLUMNS: usize = 10;
 
 /// The sums of one column.
 #[derive(Clone, Copy, Default)]
@@ -69,12 +74,12 @@ impl Sums {
 
 impl Session {
     /// Returns totals of columns over the items directly in a list, library or folder that pass a filter and that the
-    /// caller may open, in the order of `wanted`. A total without any value is `None`. With a filter, and outside
-    /// lists, at most 5,000 items are read; for more of them there are no totals.
+    /// caller may open, in the order of `wanted`. A total without any value is `None`. There are no totals of more than
+    /// 100,000 rows, and none of more than 5,000 items outside lists or with a filter.
     ///
     /// # Errors
     /// `NotFound`, also for a column; `Forbidden`; `Invalid` for a total that its column does not have, and for more
-    /// than 60 totals.
+    /// than 60 totals or 10 columns.
     #[boxed]
     pub async fn totals(
         &self,
@@ -96,9 +101,12 @@ impl Session {
             asked.insert(*id, column);
         }
         let ids: Vec<Id> = asked.keys().copied().collect();
+        if ids.len() > MAX_COLUMNS {
+            return Err(Error::invalid(format!("at most {MAX_COLUMNS} columns can be summed up at once")));
+        }
         let is_list = self.item(target).await?.kind == NodeKind::List;
         let sums = match is_list && filter.is_empty() {
-            true => Some(self.sums_of_list(target, ids).await?),
+            true => self.sums_of_list(target, ids).await?,
             false => self.sums_of_items(target, filter, &ids).await?,
         };
         let total = |sums: &HashMap<Id, Sums>, id: Id, total: Total| {
@@ -108,10 +116,13 @@ impl Session {
         Ok(sums.map(|sums| wanted.iter().map(|(id, of)| total(&sums, *id, *of)).collect()))
     }
 
-    /// Sums up the index entries of a list, by what protects its rows.
-    async fn sums_of_list(&self, list: &Target, ids: Vec<Id>) -> Result<HashMap<Id, Sums>> {
+    /// Sums up the index entries of a list, by what protects its rows; `None` if there are too many.
+    async fn sums_of_list(&self, list: &Target, ids: Vec<Id>) -> Result<Option<HashMap<Id, Sums>>> {
         let read = move |reader: &mut Reader<'_>, known: &Known| {
             let located = known.clone().viewed()?;
+            if node::count_rows(reader, located.node().id, MAX_ROWS + 1)? > MAX_ROWS {
+                return Ok(None);
+            }
             let slots = record::slots_of(reader, located.node().library_id, &ids)?;
             let mut found = HashMap::new();
             for (id, slot) in slots {
@@ -123,7 +134,7 @@ impl Session {
                 }
                 found.insert(id, sums);
             }
-            Ok(found)
+            Ok(Some(found))
         };
         Ok(self.inspect_known(ReadDuration::Long, list, read).await?.1)
     }

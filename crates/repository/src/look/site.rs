@@ -88,7 +88,7 @@ impl Session {
                 NavigationTarget::Address(address) => Some((LinkTarget::Address(address), String::new())),
                 NavigationTarget::Item(id) => match inside.iter().find(|(known, ..)| *known == id) {
                     Some((id, path, name)) => Some((LinkTarget::Item { id: *id, path: path.clone() }, name.clone())),
-                    None => self.moved_item(id).await?,
+                    None => self.moved_item(id).await,
                 },
             };
             if let Some((target, name)) = found {
@@ -99,14 +99,22 @@ impl Session {
     }
 
     /// Finds an item of the navigation that is not directly in its site.
-    async fn moved_item(&self, id: Id) -> Result<Option<(LinkTarget, String)>> {
+    async fn moved_item(&self, id: Id) -> Option<(LinkTarget, String)> {
         match self.item(&id.into()).await {
             Ok(item) => {
                 let name = item.shown_name().to_owned();
-                Ok(Some((LinkTarget::Item { id, path: item.path }, name)))
+                Some((LinkTarget::Item { id, path: item.path }, name))
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => {
+                // Of an item that is gone for good, every database is asked, and one of them may be away.
+                if error.kind() != ErrorKind::NotFound {
+                    tracing::warn!(
+                        error = error.report(),
+                        "a link of a site is left out, because its item cannot be read"
+                    );
+                }
+                None
+            }
         }
     }
 

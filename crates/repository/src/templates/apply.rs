@@ -6,7 +6,7 @@ use database::content::node::NodeRow;
 use database::content::scope::{self, GrantRow};
 use database::content::site::SiteRow;
 use database::content::{collection, site};
-use model::{Accent, Code, Error, Id, Name, NodeKind, Result, Right, Role, Timestamp};
+use model::{Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, Timestamp};
 
 use super::format::{ListTemplate, Template, TemplateKind, invalid};
 use super::plan::Plan;
@@ -154,7 +154,8 @@ impl Session {
                     .find_template(collection, name)
                     .await
                     .and_then(|of| of.list.ok_or_else(|| Error::invalid("it is a template for sites, not for lists")));
-                found.push((name, list.map_err(|error| invalid(format!("its list template {name:?}: {error}")))?));
+                let list = list.map_err(|error| within(&format!("its list template {name:?}"), error))?;
+                found.push((name, list));
             }
         }
         let full = |list: &ListTemplate| {
@@ -194,7 +195,7 @@ impl Session {
                 continue;
             }
             let role = self.role_by_name(&grant.role).await;
-            let role = role.map_err(|error| invalid(format!("its grant to {:?}: {error}", grant.to)))?;
+            let role = role.map_err(|error| within(&format!("its grant to {:?}", grant.to), error))?;
             for to in named {
                 let known = names.get(&to).ok_or_else(|| {
                     Error::invalid(format!("there is no user or group with the identifier {to}"))
@@ -311,5 +312,13 @@ impl MakingSite {
             guard.record(transaction, id, "permissions.grant", detail)?;
         }
         Ok(())
+    }
+}
+
+/// Turns an error about something that a template names into one about the template. Others stay as they are.
+fn within(part: &str, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::Invalid => invalid(format!("{part}: {}", error.message())),
+        _ => error,
     }
 }

@@ -187,7 +187,10 @@ fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<to
     record::for_each(reader, &ids, |id, fields| {
         let mut row = toml::Table::new();
         for ColumnRow { slot, kind, name, .. } in &columns {
-            let value = fields.get(*slot, kind)?.filter(|value| kind.check(value).is_ok());
+            let fits = |value: &ColumnValue| {
+                kind.check(value).is_ok() && !matches!(value, ColumnValue::Text(text) if text.is_empty())
+            };
+            let value = fields.get(*slot, kind)?.filter(fits);
             if let Some(ColumnValue::Text(text)) = &value {
                 left = left.checked_sub(text.len()).ok_or_else(too_large)?;
             }

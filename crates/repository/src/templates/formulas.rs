@@ -7,7 +7,7 @@ use model::{
 };
 
 use super::format::{ColumnTemplate, invalid};
-use crate::columns::{ColumnOptions, checked_options};
+use crate::columns::{ColumnOptions, check_all, checked_options};
 
 /// Gives the columns of a new list the options that its template has for them. Both are in the same order.
 ///
@@ -25,7 +25,7 @@ pub(super) fn set_options(
         rows[at].options =
             set.map_err(|error| invalid(format!("column {:?}: {}", column.name.key(), error.message())))?;
     }
-    Ok(())
+    check_all(rows).map_err(|error| invalid(error.message().to_owned()))
 }
 
 /// Returns the options of one column, with formulas that name columns by identifier.

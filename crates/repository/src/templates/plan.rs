@@ -18,12 +18,14 @@ use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::set_options;
 use super::view_query::{self, NamedColumn};
 use crate::columns::ColumnSet;
-use crate::columns::fields::title_of;
+use crate::columns::fields::{check_length, title_of};
 use crate::session::guard::Guard;
 use crate::session::target::join;
 
 /// Number of versions of each row that a new list keeps.
 const ROW_VERSIONS: u32 = 100;
+/// Limit on the bytes of all rows, which are in memory together.
+const MAX_BYTES: usize = 16 << 20;
 /// Limit on the query of a view, in bytes.
 const MAX_VIEW_BYTES: usize = 4_000;
 
@@ -181,14 +183,21 @@ impl<'a> Plan<'a> {
                 columns_of.insert(first.library_id, ColumnSet::new(of_list.to_vec())?);
             }
         }
+        let mut bytes = 0;
         for (node, values) in nodes.iter_mut().zip(&values) {
             let columns = columns_of.get(&node.library_id).ok_or_else(|| Error::corrupt("a row without a list"))?;
             let values = values.iter().map(|(index, value)| (self.columns[*index].id, value.clone()));
             let values: Vec<_> = values.collect();
             let (mut change, nothing) = (columns.known_change(&values), Fields::default());
+            columns.require_work_left()?;
             columns.add_defaults(&mut change, self.guard.caller());
             columns.calculate(&mut change, &nothing);
             let of_row = change.applied_to(&nothing);
+            check_length(&nothing, &of_row)?;
+            bytes += of_row.stored_bytes();
+            if bytes > MAX_BYTES {
+                return Err(invalid(format!("its rows take more than {} MiB", MAX_BYTES >> 20)));
+            }
             node.title = title_of(columns.rows(), &of_row)?;
             fields.push(of_row);
         }

@@ -144,6 +144,10 @@ async fn a_list_comes_back(engine: Engine) {
     let odd = rig.call(Method::POST, &format!("{path}/rows"), json!({ "values": odd })).await;
     let column = format!("{path}/columns/{}", state["id"].as_str().unwrap());
     rig.call(Method::PUT, &column, json!({ "name": "State", "kind": "choice", "choices": ["new"] })).await;
+    let columns = rig.call(Method::GET, &format!("{path}/columns"), Value::Null).await;
+    let title = format!("{path}/columns/{}", columns["items"][0]["id"].as_str().unwrap());
+    let described = json!({ "name": "Title", "kind": "text", "required": true, "description": "As on the contract" });
+    rig.call(Method::PUT, &title, described).await;
     rig.farm.json(&["backup", &rig.backups()]);
     rig.call(Method::DELETE, &format!("/api/v1/groups/{}", group["id"].as_str().unwrap()), Value::Null).await;
     let columns = rig.call(Method::GET, &format!("{path}/columns"), Value::Null).await;
@@ -171,6 +175,8 @@ async fn a_list_comes_back(engine: Engine) {
         (&json!("[Twice] + 1"), &json!("[Value] * 2"))
     );
     assert_eq!((&column("Need")["default"], &column("Need")["message"]), (&json!("\"much\""), &json!("Say more")));
+    assert_eq!(column("Title")["description"], "As on the contract");
+    assert_eq!(column("Need")["check"], "[Need] <> \"nothing\"");
     let of = |row: &Value, name: &str| row[column(name)["id"].as_str().unwrap()].as_f64();
     let whole = rows.iter().filter(|(_, row)| of(row, "Value").is_some());
     assert!(whole.clone().count() == 450);

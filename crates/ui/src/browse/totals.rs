@@ -8,6 +8,9 @@ use crate::frame::page::Page;
 use crate::frame::value_format;
 use crate::frame::visit::Visit;
 
+/// Limit on the totals of one page.
+const MAX_SHOWN: usize = 10;
+
 /// The row of totals.
 pub struct Totals {
     /// A cell for each column that is shown.
@@ -39,7 +42,7 @@ pub async fn of(
     let fits = |id: Id, total: Total| own.iter().any(|column| column.id == id && total.fits(&column.kind));
     let is_shown = |id: Id| shown.iter().any(|wide| wide.key == Key::Own(id));
     let wanted: Vec<(Id, Total)> =
-        view.totals.iter().copied().filter(|(id, total)| fits(*id, *total) && is_shown(*id)).collect();
+        view.totals.iter().copied().filter(|(id, total)| fits(*id, *total) && is_shown(*id)).take(MAX_SHOWN).collect();
     if wanted.is_empty() {
         return Ok(None);
     }

@@ -106,7 +106,7 @@ async fn site_bar(session: &Session, site: &Item, here: Id, look: SiteLook) -> R
     for SiteLink { label, target } in look.links {
         let (href, current) = match target {
             LinkTarget::Item { id, path } => (address::browse(&path), id == here),
-            LinkTarget::Address(link) if may_show(session, &link).await? => (link, false),
+            LinkTarget::Address(link) if may_show(session, &link).await => (link, false),
             LinkTarget::Address(_) => continue,
         };
         links.push(SiteBarLink { href, label, current });
@@ -119,16 +119,24 @@ async fn site_bar(session: &Session, site: &Item, here: Id, look: SiteLook) -> R
 }
 
 /// Returns whether a link leads to something that the caller may know of, as far as its address tells.
-async fn may_show(session: &Session, link: &str) -> Result<bool> {
+async fn may_show(session: &Session, link: &str) -> bool {
     if link != "/browse" && !link.starts_with("/browse/") {
-        return Ok(true);
+        return true;
     }
-    let Ok(uri) = link.parse::<Uri>() else { return Ok(false) };
-    let Ok(target) = address::target(&uri) else { return Ok(false) };
+    let Ok(uri) = link.parse::<Uri>() else { return false };
+    let Ok(target) = address::target(&uri) else { return false };
     match session.item(&target).await {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+        Ok(_) => true,
+        Err(error) => {
+            // A page is shown although something to which it links is on a database that is away.
+            if error.kind() != ErrorKind::NotFound {
+                tracing::warn!(
+                    error = error.report(),
+                    "a link of a site is left out, because its target cannot be read"
+                );
+            }
+            false
+        }
     }
 }
 

@@ -118,13 +118,29 @@ impl Walk<'_> {
         let mut renamed = columns.clone();
         renamed.iter_mut().zip(&names).for_each(|(column, name)| name.as_str().clone_into(&mut column.name));
         let options = named_columns(renamed)?.into_iter().map(|column| column.options);
-        let mut later = Vec::new();
+        let (mut later, mut checked) = (Vec::new(), Vec::new());
         for ((old, name), options) in columns.into_iter().zip(names).zip(options) {
             let mut folded = [old.folded.clone(), name.folded()].into_iter();
             let same = folded.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
-                if same.kind.as_str() == old.kind.as_str() {
+                if same.kind.as_str() == old.kind.as_str() && same.is_calculated() != options.formula.is_empty() {
                     found.columns.insert(old.id, (same.id, same.kind.clone()));
+                    // The title column of a new list is there already, and so are others after an interruption.
+                    if is_new && same.options != options {
+                        let change = ColumnChange {
+                            name,
+                            kind: old.kind.clone(),
+                            required: same.required,
+                            content_type_id: same.content_type_id,
+                            options,
+                        };
+                        checked.push((same.id, change));
+                    }
+                } else if same.kind.as_str() == old.kind.as_str() {
+                    self.note(format!(
+                        "the column \"{}\" of \"{path}\" is calculated on one side only: its values were not restored",
+                        old.name
+                    ));
                 } else {
                     self.note(format!(
                         "the column \"{}\" of \"{path}\" has a different kind now: its values were not restored",
@@ -148,20 +164,21 @@ impl Walk<'_> {
                 later.push((old.id, change));
             }
         }
-        self.columns_with_formulas(path, later, &mut found).await?;
+        self.columns_with_formulas(path, later, checked, &mut found).await?;
         Ok(found)
     }
 
-    /// Creates columns whose formulas read others, each after those that it reads. A check can read a column whose own
-    /// check reads its column, so checks are added last.
+    /// Creates columns whose formulas read others, each after those that it reads, and completes the columns in `checked`
+    /// last: a check can read a column whose own check reads its column.
     async fn columns_with_formulas(
         &mut self,
         path: &NodePath,
         later: Vec<(Id, ColumnChange)>,
+        mut checked: Vec<(Id, ColumnChange)>,
         found: &mut Columns,
     ) -> Result<()> {
         let target = Target::Path(path.clone());
-        let (mut waiting, mut checked) = (later, Vec::new());
+        let mut waiting = later;
         let mut failed = None;
         while !waiting.is_empty() {
             let count = waiting.len();

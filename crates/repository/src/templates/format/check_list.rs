@@ -9,7 +9,7 @@ use crate::is_built_in_column;
 use crate::templates::formulas::set_options;
 
 use super::reason::invalid;
-use super::rules::{at_most, check_name, distinct, is_template_name, short};
+use super::rules::{at_most, check_line, check_name, distinct, is_template_name, short};
 use super::template::{ColumnTemplate, Holds, ListTemplate, ViewColumn, ViewTemplate};
 use super::text::Text;
 use super::values::value_of;
@@ -21,6 +21,8 @@ const MAX_CHOICE: usize = 255;
 const MAX_VIEWS: usize = 50;
 const MAX_VIEW_COLUMNS: usize = 60;
 const MAX_FILTER: usize = 300;
+/// Limit on the languages of one list. What is checked by language is checked in each of them.
+const MAX_LANGUAGES: usize = 40;
 const MAX_VERSIONS: u32 = 50_000;
 /// Limit on the rows of one list.
 pub(in crate::templates) const MAX_ROWS: usize = 200;
@@ -69,6 +71,7 @@ pub(super) fn check_own(list: &ListTemplate) -> Result<()> {
 fn check_parts(list: &ListTemplate) -> Result<()> {
     check_name("a list", &list.name)?;
     let parts = || -> Result<()> {
+        at_most("languages", languages_of(list).len(), MAX_LANGUAGES)?;
         check_settings(list)?;
         at_most("content types", list.types.len(), MAX_TYPES)?;
         at_most("columns", list.columns.len(), MAX_COLUMNS)?;
@@ -90,8 +93,9 @@ fn check_parts(list: &ListTemplate) -> Result<()> {
         if list.views.iter().filter(|view| view.default).count() > 1 {
             return Err(invalid("more than one view is the default".to_owned()));
         }
+        let languages = languages_of(list);
         list.rows.iter().enumerate().try_for_each(|(index, row)| {
-            check_row(list, row).map_err(|why| invalid(format!("row {}: {why}", index + 1)))
+            check_row(list, row, &languages).map_err(|why| invalid(format!("row {}: {why}", index + 1)))
         })
     };
     // The reason alone, without the words that every such error begins with.
@@ -162,25 +166,38 @@ fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
     }
 }
 
-/// Checks formulas, default values and checks in every language of the choices.
+/// Returns the languages of all texts of a list, and English.
+fn languages_of(list: &ListTemplate) -> Vec<&str> {
+    let of_columns = list.columns.iter().flat_map(|column| {
+        column.choices.iter().chain(&column.message).chain(&column.description).chain([&column.name])
+    });
+    let texts = of_columns.chain(&list.types).chain(list.views.iter().map(|view| &view.name)).chain([&list.name]);
+    let of_rows = list.rows.iter().flat_map(|row| row.values()).filter_map(toml::Value::as_table);
+    let of_rows = of_rows.flat_map(|table| table.keys().map(String::as_str));
+    let mut languages: Vec<&str> = texts.flat_map(Text::tags).chain(of_rows).chain(["en"]).collect();
+    languages.sort_unstable();
+    languages.dedup();
+    languages
+}
+
+/// Checks formulas, default values and checks. They name columns and choices as the template does, so they are the same
+/// in every language.
 fn check_options(list: &ListTemplate) -> Result<()> {
     let place = match list.holds {
         Holds::Documents => NodeKind::Library,
         Holds::Rows => NodeKind::List,
     };
-    let texts = list.columns.iter().flat_map(|column| {
-        column.choices.iter().chain(&column.message).chain(&column.description).chain([&column.name])
-    });
-    let mut languages: Vec<&str> = texts.flat_map(Text::tags).collect();
-    languages.push("en");
-    languages.sort_unstable();
-    languages.dedup();
-    for language in languages {
-        let mut rows = list.columns.iter().zip(1..).map(|(column, id)| column_row(column, id, language));
-        let mut rows = rows.by_ref().collect::<Result<Vec<_>>>()?;
-        set_options(&list.columns, place, &mut rows, language)?;
+    for column in &list.columns {
+        for (what, text, most) in
+            [("the message", &column.message, 255), ("the description", &column.description, 1_000)]
+        {
+            if let Some(text) = text {
+                check_line(&format!("column {:?}: {what}", short(column.name.key())), text, most, true)?;
+            }
+        }
     }
-    Ok(())
+    let rows = list.columns.iter().zip(1..).map(|(column, id)| column_row(column, id, "en"));
+    set_options(&list.columns, place, &mut rows.collect::<Result<Vec<_>>>()?, "en")
 }
 
 /// Returns a column as it would be stored, with a number for an identifier.
@@ -269,13 +286,7 @@ fn check_view(list: &ListTemplate, view: &ViewTemplate) -> Result<()> {
 }
 
 /// Checks a row in every language of its texts.
-fn check_row(list: &ListTemplate, row: &toml::Table) -> std::result::Result<(), String> {
-    let mut languages = vec!["en"];
-    languages.extend(list.columns.iter().flat_map(|column| &column.choices).flat_map(Text::tags));
-    let texts: Vec<Text> = row.values().filter_map(Text::of_value).collect();
-    languages.extend(texts.iter().flat_map(Text::tags));
-    languages.sort_unstable();
-    languages.dedup();
+fn check_row(list: &ListTemplate, row: &toml::Table, languages: &[&str]) -> std::result::Result<(), String> {
     for language in languages {
         let mut bytes = 0;
         for (name, value) in row {

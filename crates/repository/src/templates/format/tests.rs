@@ -74,6 +74,21 @@ fn formulas_that_cannot_be_used_are_refused() {
 }
 
 #[test]
+fn many_languages_are_refused_and_many_formulas_are_checked_soon() {
+    let tags: Vec<String> =
+        (0..41_u8).map(|n| format!("{}{} = \"x\"", char::from(b'a' + n / 26), char::from(b'a' + n % 26))).collect();
+    let texts = tags.join(", ");
+    let column = format!("{{ name = \"A\", kind = \"number\", description = {{ en = \"x\", {texts} }} }}");
+    assert!(reason(&columns(&column)).contains("languages"));
+    let many: Vec<String> = (0..199)
+        .map(|n| format!("{{ name = \"A{n}\", kind = \"number\", formula = \"[A{}] + 1\" }}", n + 1))
+        .chain(["{ name = \"A199\", kind = \"number\" }".to_owned()])
+        .collect();
+    assert!(reason(&columns(&many.join(", "))).contains("at most 200"));
+    assert!(Template::parse(&columns(&many[1..].join(", "))).is_ok());
+}
+
+#[test]
 fn other_formats_are_refused_before_their_keys() {
     assert!(reason("format = 2\nfuture = true\n").contains("format 1 only"));
     assert!(reason("format = \"1\"\n").contains("format 1 only"));

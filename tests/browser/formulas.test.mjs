@@ -53,21 +53,21 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
       await fill(page, { Name: name, ...fields }, 'Save');
     };
     for (const [name, fields] of [
-      ['Code', { 'No value twice': true, Description: 'The number on the paper' }],
-      ['Price', { 'Kind of value': 'number', Check: '[Price] > 0', Message: 'The price is more than nothing' }],
+      ['Code', { 'No duplicates': true, Description: 'The number on the paper' }],
+      ['Price', { 'Kind of value': 'number', Rule: '[Price] > 0', 'Text when the rule is broken': 'The price is more than nothing' }],
       ['Pieces', { 'Kind of value': 'number', 'Default value': '5' }],
-      ['Total', { 'Kind of value': 'number', Formula: '[Price] * [Pieces]' }],
+      ['Total', { 'Kind of value': 'number', 'Calculated value': '[Price] * [Pieces]' }],
     ]) {
       await column(name, fields);
       await page.getByRole('link', { name, exact: true }).waitFor();
     }
     await look(page, at('settings'));
-    await column('Wrong', { 'Kind of value': 'number', Formula: '[Price] * [Peices]' });
+    await column('Wrong', { 'Kind of value': 'number', 'Calculated value': '[Price] * [Peices]' });
     const fault = page.locator('#form').getByRole('alert');
     await fault.waitFor();
     assert.match(await fault.textContent(), /Peices/);
     assert.equal(await page.locator('#form').getByLabel('Kind of value').inputValue(), 'number');
-    assert.equal(await page.locator('#form').getByLabel('Formula', { exact: true }).inputValue(), '[Price] * [Peices]');
+    assert.equal(await page.locator('#form').getByLabel('Calculated value', { exact: true }).inputValue(), '[Price] * [Peices]');
     await look(page, at('wrong-formula'));
 
     await page.goto(`/browse/${encodeURIComponent(list)}`);

@@ -400,10 +400,18 @@ async fn documents_are_calculated_where_they_move() {
         let counted = counted.await.unwrap();
         assert_eq!(farm.repository.recompute().await.unwrap(), 1);
         admin.move_to(&Target::Id(saved.id), &plans, None).await.unwrap();
-        assert_eq!(farm.repository.recompute().await.unwrap(), 1);
+        assert_eq!(farm.repository.recompute().await.unwrap(), 0);
         assert_eq!(value(&admin, saved.id, counted).await, text("no"));
         set(&admin, saved.id, there, number(4.0)).await.unwrap();
         assert_eq!(value(&admin, saved.id, counted).await, text("yes"));
+        // What is in a folder is computed soon after it.
+        let folder = admin.create_folder(&at("Documents"), &name("Folder")).await.unwrap();
+        let inside = put(&admin, "Documents/Folder/b.txt", "b").await.unwrap();
+        set(&admin, inside.id, here, number(4.0)).await.unwrap();
+        admin.move_to(&Target::Id(folder.id), &plans, None).await.unwrap();
+        assert_eq!(value(&admin, inside.id, counted).await, None);
+        assert_eq!(farm.repository.recompute().await.unwrap(), 1);
+        assert_eq!(value(&admin, inside.id, counted).await, text("no"));
     })
     .await;
 }

@@ -110,7 +110,15 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
         stored.formula = formula.stored();
     }
     if !options.default.is_empty() {
-        let default = parse(&options.default, "default value", &[], EVALUATED)?;
+        let default = parse(&options.default, "default value", &known, EVALUATED)?;
+        if !default.columns().is_empty() {
+            return Err(said_of(
+                "default value",
+                &Error::invalid(
+                    "it cannot read columns, because a new item has no values yet: use a constant, today(), now() or me()",
+                ),
+            ));
+        }
         require_type(&default, "default value", FormulaType::of(&column.kind))?;
         check_default(&default, &column.kind)?;
         stored.default = default.stored();
@@ -156,7 +164,7 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
     }
     let reason = match &column.kind {
         _ if !default.is_empty() || !check.is_empty() || *unique || column.required => {
-            "it cannot be required or unique, and has no default value and no check"
+            "leave required, no duplicates, default value and check out"
         }
         _ if column.role == Some(ColumnRole::Title) => "the titles of rows cannot be calculated",
         ColumnKind::Choice(_) => "a choice cannot be calculated: create a text column",
@@ -235,7 +243,11 @@ pub(crate) fn check_all(columns: &[ColumnRow]) -> Result<()> {
     order_of(&all).map(drop).map_err(|circle| {
         let path: Vec<String> =
             circle.named().iter().filter_map(|id| names.get(id)).take(10).map(|name| format!("[{name}]")).collect();
-        said_of("formula", &Error::invalid(format!("{} need each other's values", path.join(", "))))
+        let reason = match path.as_slice() {
+            [one] => format!("{one} needs its own value"),
+            several => format!("{} need each other's values", several.join(", ")),
+        };
+        said_of("formula", &Error::invalid(reason))
     })
 }
 

@@ -13,7 +13,7 @@ use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Resu
 use super::field_change::FieldChange;
 use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
 
-/// Limit on the steps of all formulas of one item together.
+/// Limit on the steps of the default values of one item, on those of its calculated columns, and on those of its checks.
 const MAX_STEPS: usize = 20_000;
 /// Limit on the steps of all formulas in one transaction, so that others do not wait long.
 const MAX_WORK: usize = 1_000_000;
@@ -31,7 +31,7 @@ pub(crate) struct ColumnSet {
     defaults: Vec<(usize, Formula)>,
     checks: Vec<Check>,
     unique: Vec<usize>,
-    /// Steps that formulas may still take before this is dropped at the end of the transaction.
+    /// Steps left for the formulas of all items of this transaction.
     work: Cell<usize>,
 }
 
@@ -275,7 +275,9 @@ impl ColumnSet {
                     }
                 }
                 Outcome::Value(ColumnValue::YesNo(false)) => check.message.clone(),
-                Outcome::Error(fault) => format!("the check has no result for these values ({})", fault.as_str()),
+                Outcome::Error(fault) => {
+                    format!("the check cannot be computed for these values ({}): correct them", fault.as_str())
+                }
                 Outcome::Value(_) | Outcome::Empty => continue,
             };
             self.work.set(self.work.get().saturating_sub(begun - steps));

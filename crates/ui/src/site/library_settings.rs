@@ -108,7 +108,12 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
 fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, types: &[ContentType]) -> Form<'a> {
     let name = column.map_or("", |column| column.name.as_str());
     let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link"];
-    let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
+    let options = column.map(|column| column.options.clone()).unwrap_or_default();
+    let description = Field::line("description", page.s("column.description"), &options.description);
+    let mut fields = vec![
+        Field::line("name", page.s("column.name"), name).required(),
+        description.hint(page.s("column.description-hint")),
+    ];
     if column.is_none() {
         let choices = kinds.map(|kind| Choice::new(kind, page.language.text(&format!("kind.{kind}")), kind == "text"));
         fields.push(Field::of("kind", page.s("column.kind"), Input::Select(choices.into())));
@@ -122,15 +127,18 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, type
         }
         fields.push(field);
     }
-    fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
-    if !types.is_empty() {
+    let is_calculated = column.is_some_and(Column::is_calculated);
+    if !is_calculated {
+        fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
+    }
+    if !types.is_empty() && !is_calculated {
         let present = column.and_then(|column| column.content_type_id);
         let all = Choice::new("", page.s("column.all-types"), present.is_none());
         let some = types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, present == Some(kind.id)));
         let choices = std::iter::once(all).chain(some).collect();
         fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
     }
-    fields.extend(options_fields(page, library, column));
+    fields.extend(options_fields(page, library, column, &options));
     let action = column.map_or("new".to_owned(), |column| column.id.to_string());
     Form {
         page,
@@ -145,29 +153,21 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, type
     }
 }
 
-/// Returns the fields for description, formula, default value and checks. A column is calculated from its creation, or
-/// never.
-fn options_fields(page: &Page, holder: &Item, column: Option<&Column>) -> Vec<Field> {
-    let options = column.map(|column| column.options.clone()).unwrap_or_default();
+/// Returns the fields for formula, default value and checks. A column is calculated from its creation, or never.
+fn options_fields(page: &Page, holder: &Item, column: Option<&Column>, options: &ColumnOptions) -> Vec<Field> {
     let line = |name: &'static str, label: &str, hint: &str, value: &str| Field::line(name, label, value).hint(hint);
-    let mut fields = vec![line(
-        "description",
-        page.s("column.description"),
-        page.s("column.description-hint"),
-        &options.description,
-    )];
-    if column.is_none_or(Column::is_calculated) {
-        fields.push(line("formula", page.s("column.formula"), page.s("column.formula-hint"), &options.formula));
-    }
+    let formula = line("formula", page.s("column.formula"), page.s("column.formula-hint"), &options.formula);
     if column.is_some_and(Column::is_calculated) {
-        return fields;
+        return vec![formula];
+    }
+    let mut fields = Vec::new();
+    if holder.kind == NodeKind::List {
+        fields.push(Field::of("unique", page.s("column.unique"), Input::Tick(options.unique)));
     }
     fields.push(line("default", page.s("column.default"), page.s("column.default-hint"), &options.default));
     fields.push(line("check", page.s("column.check"), page.s("column.check-hint"), &options.check));
     fields.push(line("message", page.s("column.message"), page.s("column.message-hint"), &options.message));
-    if holder.kind == NodeKind::List {
-        fields.push(Field::of("unique", page.s("column.unique"), Input::Tick(options.unique)));
-    }
+    fields.extend(column.is_none().then_some(formula));
     fields
 }
 

@@ -121,3 +121,4 @@ def before_call(context, case, kwargs):
 
 
 schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
+schemathesis.serializer.alias("application/toml", "text/plain")

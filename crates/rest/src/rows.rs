@@ -185,8 +185,8 @@ async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQ
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TotalsQuery {
-    /// Columns with their totals, such as `17:sum,18:max`; at most 60, of 10 columns. Every column has a `count` of its values; number
-    /// and date columns have `min` and `max`, number columns `sum` and `average`.
+    /// Columns with their totals, such as `17:sum,18:max`; at most 60, of 10 columns. Every column has a `count` of its
+    /// values; number and date columns have `min` and `max`, number columns `sum` and `average`.
     #[param(value_type = super::wire::rules::TotalsText)]
     totals: String,
 }

@@ -41,7 +41,8 @@ statements! {
     REPEATED = "SELECT 1 FROM field_index f JOIN node n ON n.id = f.node_id
         WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1
         GROUP BY f.number, f.text HAVING COUNT(*) > 1 LIMIT 1";
-    TOTALS = "SELECT n.scope_id, COUNT(*), SUM(CASE WHEN abs(f.number) < 1e-290 THEN 0.0 ELSE f.number * $4 END), MIN(f.number), MAX(f.number)
+    TOTALS = "SELECT n.scope_id, COUNT(*), SUM(CASE WHEN abs(f.number) < 1e-290 THEN 0.0 ELSE f.number * $4 END),
+            MIN(f.number), MAX(f.number)
         FROM field_index f JOIN node n ON n.id = f.node_id
         WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1 GROUP BY n.scope_id";
     SLOTS_OF = "SELECT id, slot FROM column_definition WHERE library_id = $1 AND id {in $2} ORDER BY id";

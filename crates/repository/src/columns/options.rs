@@ -115,7 +115,7 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
             return Err(said_of(
                 "default value",
                 &Error::invalid(
-                    "it cannot read columns, because a new item has no values yet: use a constant, today(), now() or me()",
+                    "it cannot read columns, because a new item has no values yet: use a constant, today() or me()",
                 ),
             ));
         }

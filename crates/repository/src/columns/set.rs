@@ -13,7 +13,8 @@ use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Resu
 use super::field_change::FieldChange;
 use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
 
-/// Limit on the steps of the default values of one item, on those of its calculated columns, and on those of its checks.
+/// Limit on the steps of the default values of one item, on those of its calculated columns, and on those of its
+/// checks.
 const MAX_STEPS: usize = 20_000;
 /// Limit on the steps of all formulas in one transaction, so that others do not wait long.
 const MAX_WORK: usize = 1_000_000;

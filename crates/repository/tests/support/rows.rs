@@ -1,7 +1,7 @@
 //! Lists and rows for tests.
 
 use model::{Code, ColumnKind, ColumnValue, Id, Name, NodeKind};
-use repository::{ColumnChange, ColumnOptions, ListRequest, RowChange, RowOutcome, Session, Target};
+use repository::{ColumnChange, ColumnOptions, ListRequest, RowChange, RowOutcome, Session, Target, ValuesChange};
 
 use super::at;
 
@@ -52,4 +52,37 @@ pub async fn change(session: &Session, list: &Target, changes: Vec<RowChange>) -
 
 pub fn code(outcome: &RowOutcome) -> Option<Code> {
     outcome.error.as_ref().map(model::Error::code)
+}
+
+pub fn number(number: f64) -> Option<ColumnValue> {
+    Some(ColumnValue::Number(number))
+}
+
+pub async fn with_options(
+    session: &Session,
+    holder: &Target,
+    label: &str,
+    kind: ColumnKind,
+    options: ColumnOptions,
+) -> model::Result<Id> {
+    let change = ColumnChange { name: name(label), kind, required: false, content_type_id: None, options };
+    session.create_column(holder, change).await
+}
+
+pub fn formula(text: &str) -> ColumnOptions {
+    ColumnOptions { formula: text.to_owned(), ..ColumnOptions::default() }
+}
+
+pub fn default(text: &str) -> ColumnOptions {
+    ColumnOptions { default: text.to_owned(), ..ColumnOptions::default() }
+}
+
+pub async fn value(session: &Session, item: Id, column: Id) -> Option<ColumnValue> {
+    let values = session.values(&Target::Id(item)).await.unwrap();
+    values.into_iter().find(|(id, _)| *id == column).map(|(_, value)| value)
+}
+
+pub async fn set(session: &Session, item: Id, column: Id, value: Option<ColumnValue>) -> model::Result<()> {
+    let change = ValuesChange { values: vec![(column, value)], ..ValuesChange::default() };
+    session.set_values(&Target::Id(item), change).await
 }

@@ -132,7 +132,10 @@ async fn a_list_comes_back(engine: Engine) {
     let group = rig.call(Method::POST, "/api/v1/groups", json!({ "name": "Sales" })).await;
     for column in [
         json!({ "name": "Team", "kind": "person" }),
-        json!({ "name": "Need", "kind": "text", "default": "\"much\"", "check": "[Need] <> \"nothing\"", "message": "Say more" }),
+        json!({
+            "name": "Need", "kind": "text", "default": "\"much\"",
+            "check": "[Need] <> \"nothing\"", "message": "Say more"
+        }),
         json!({ "name": "Twice", "kind": "number", "formula": "[Value] * 2" }),
         json!({ "name": "More", "kind": "number", "formula": "[Twice] + 1" }),
     ] {

@@ -168,8 +168,8 @@ impl Walk<'_> {
         Ok(found)
     }
 
-    /// Creates columns whose formulas read others, each after those that it reads, and completes the columns in `checked`
-    /// last: a check can read a column whose own check reads its column.
+    /// Creates columns whose formulas read others, each after those that it reads, and completes the columns in
+    /// `checked` last: a check can read a column whose own check reads its column.
     async fn columns_with_formulas(
         &mut self,
         path: &NodePath,

@@ -4,7 +4,7 @@ mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Id};
 use repository::{ColumnChange, ColumnOptions, RowChange, Target};
-use support::rows::{change, code, column, default, formula, name, new_list, number, set, text, value, with_options};
+use support::rows::{change, code, column, default, formula, name, new_list, number, text, value, with_options};
 use support::{at, each_farm, put};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,7 @@ CODES = {
     "invalid_formula": "no pattern can express a formula, or which options exclude each other",
     "invalid_metadata": "Base64 hides which keys of Upload-Metadata belong together",
     "invalid_scope": "a token that administers the farm cannot be limited to places",
+    "invalid_template": "a template is a text with rules of its own",
     "invalid_value": "the kind of the column decides what fits",
     "length_mismatch": "more or fewer bytes arrived than were announced",
     "path_too_deep": "the depth of an item counts from the root of the site",
@@ -122,3 +123,6 @@ def before_call(context, case, kwargs):
 
 schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
 schemathesis.serializer.alias("application/toml", "text/plain")
+schemathesis.serializer.alias(
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "application/octet-stream"
+)

@@ -1,9 +1,8 @@
-// Columns with formulas: a calculated one, a default value, a check and a unique column, in forms, on the page of a list and
-// in its grid.
+// Columns with formulas: a calculated one, a default value, a check and a unique column, in forms and on the page of a row.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+  NARROW, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
 } from './rig.mjs';
 
 let server;
@@ -17,24 +16,6 @@ after(async () => {
   await server?.stop();
 });
 
-async function look(page, name) {
-  await assertFits(page);
-  await assertAccessible(page);
-  await picture(page, `formulas/${name}`);
-}
-
-/** Fills the form of the page or dialog, and sends it. */
-async function fill(page, fields, button) {
-  const form = page.locator('#form');
-  for (const [label, text] of Object.entries(fields)) {
-    const field = form.getByLabel(label, { exact: true });
-    if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(text);
-    else if (typeof text === 'boolean') await field.setChecked(text);
-    else await field.fill(text);
-  }
-  await form.getByRole('button', { name: button, exact: true }).click();
-}
-
 for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'narrow', NARROW]]) {
   test(`columns have formulas: ${scheme}, ${screen}`, async () => {
     const list = `Orders ${scheme}`;
@@ -44,13 +25,13 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
     await signIn(page);
     await page.goto('/browse');
     await page.getByRole('link', { name: 'New list' }).click();
-    await fill(page, { Name: list, 'Title column': 'Order' }, 'Create');
+    await fillForm(page, { Name: list, 'Title column': 'Order' }, 'Create');
     await page.getByRole('heading', { name: list }).waitFor();
     await page.getByRole('button', { name: 'More' }).first().click();
     await page.getByRole('link', { name: 'List settings' }).click();
     const column = async (name, fields) => {
       await page.getByRole('link', { name: 'New column' }).click();
-      await fill(page, { Name: name, ...fields }, 'Save');
+      await fillForm(page, { Name: name, ...fields }, 'Save');
     };
     for (const [name, fields] of [
       ['Code', { 'No duplicates': true, Description: 'The number on the paper' }],
@@ -61,14 +42,14 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
       await column(name, fields);
       await page.getByRole('link', { name, exact: true }).waitFor();
     }
-    await look(page, at('settings'));
+    await look(page, `formulas/${at('settings')}`);
     await column('Wrong', { 'Kind of value': 'number', 'Calculated value': '[Price] * [Peices]' });
     const fault = page.locator('#form').getByRole('alert');
     await fault.waitFor();
     assert.match(await fault.textContent(), /Peices/);
     assert.equal(await page.locator('#form').getByLabel('Kind of value').inputValue(), 'number');
     assert.equal(await page.locator('#form').getByLabel('Calculated value', { exact: true }).inputValue(), '[Price] * [Peices]');
-    await look(page, at('wrong-formula'));
+    await look(page, `formulas/${at('wrong-formula')}`);
 
     await page.goto(`/browse/${encodeURIComponent(list)}`);
     await page.getByRole('link', { name: 'New row' }).click();
@@ -76,19 +57,19 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
     await form.getByText('The number on the paper').waitFor();
     assert.equal(await form.getByLabel('Pieces', { exact: true }).inputValue(), '5');
     assert.equal(await form.getByLabel('Total', { exact: true }).count(), 0);
-    await fill(page, { Order: 'Chairs', Code: 'A1', Price: '0' }, 'Save');
+    await fillForm(page, { Order: 'Chairs', Code: 'A1', Price: '0' }, 'Save');
     await fault.waitFor();
     assert.match(await fault.textContent(), /The price is more than nothing/);
-    await look(page, at('form-refused'));
-    await fill(page, { Price: '2.5' }, 'Save');
+    await look(page, `formulas/${at('form-refused')}`);
+    await fillForm(page, { Price: '2.5' }, 'Save');
     await page.getByRole('link', { name: 'Chairs', exact: true }).click();
     await page.getByRole('heading', { name: 'Chairs', level: 1 }).waitFor();
     await page.getByText('12.5', { exact: true }).first().waitFor();
-    await look(page, at('row'));
+    await look(page, `formulas/${at('row')}`);
 
     await page.goto(`/browse/${encodeURIComponent(list)}`);
     await page.getByRole('link', { name: 'New row' }).click();
-    await fill(page, { Order: 'Tables', Code: 'a1', Price: '1' }, 'Save');
+    await fillForm(page, { Order: 'Tables', Code: 'a1', Price: '1' }, 'Save');
     await fault.waitFor();
     assert.match(await fault.textContent(), /Code/);
     await page.finish();

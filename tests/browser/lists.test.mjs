@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+  NARROW, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
 } from './rig.mjs';
 
 let server;
@@ -17,23 +17,10 @@ after(async () => {
   await server?.stop();
 });
 
-/** Looks at a page: nothing wider than the screen, nothing that axe-core finds, and a picture. */
-async function look(page, name) {
-  await assertFits(page);
-  await assertAccessible(page);
-  await picture(page, `lists/${name}`);
-}
-
-/** Answers the dialog or form of the page: fields by label, then its main button. */
+/** Answers the dialog or form of the page, which then goes away. */
 async function answer(page, fields, button) {
-  const form = page.locator('#form');
-  for (const [label, text] of Object.entries(fields)) {
-    const field = form.getByLabel(label, { exact: true });
-    if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(text);
-    else await field.fill(text);
-  }
-  await form.getByRole('button', { name: button, exact: true }).click();
-  await form.waitFor({ state: 'detached' });
+  await fillForm(page, fields, button);
+  await page.locator('#form').waitFor({ state: 'detached' });
 }
 
 for (const scheme of ['light', 'dark']) {
@@ -48,7 +35,7 @@ for (const scheme of ['light', 'dark']) {
       await answer(page, { Name: list, 'Title column': 'Task' }, 'Create');
       await page.getByRole('heading', { name: list }).waitFor();
       await page.getByText('No rows yet').waitFor();
-      await look(page, at('empty'));
+      await look(page, `lists/${at('empty')}`);
       await page.getByRole('button', { name: 'More' }).first().click();
       await page.getByRole('link', { name: 'List settings' }).click();
       for (const [name, kind] of [['State', 'choice'], ['Due', 'date'], ['Effort', 'number'], ['Note', 'note']]) {
@@ -58,7 +45,7 @@ for (const scheme of ['light', 'dark']) {
         await answer(page, fields, 'Save');
         await page.getByRole('link', { name, exact: true }).waitFor();
       }
-      await look(page, at('settings'));
+      await look(page, `lists/${at('settings')}`);
       await page.goto(`/browse/${encodeURIComponent(list)}`);
       for (const [task, state, due, effort, note] of [
         ['Call <b>Anna</b> & Bert', 'open', '2026-12-01', '2.5', 'First line\nsecond line'],
@@ -66,13 +53,13 @@ for (const scheme of ['light', 'dark']) {
         ['Archive', 'done', '', '1', ''],
       ]) {
         await page.getByRole('link', { name: 'New row' }).click();
-        if (task === 'Archive') await look(page, at('form'));
+        if (task === 'Archive') await look(page, `lists/${at('form')}`);
         await answer(page, { Task: task, State: state, Due: due, Effort: effort, Note: note }, 'Save');
         await page.getByRole('link', { name: task, exact: true }).waitFor();
       }
       const titles = () => page.locator('tbody tr[data-id] .item a').allTextContents();
       assert.deepEqual(await titles(), ['Call <b>Anna</b> & Bert', 'Write the offer', 'Archive']);
-      await look(page, at('rows'));
+      await look(page, `lists/${at('rows')}`);
       if (screen === 'wide') {
         await page.getByRole('link', { name: 'Due', exact: true }).click();
         await page.waitForURL(/sort=/);
@@ -91,7 +78,7 @@ for (const scheme of ['light', 'dark']) {
       await page.getByRole('link', { name: 'Edit', exact: true }).click();
       await answer(page, { Task: 'Call Anna', State: 'done' }, 'Save');
       await page.getByRole('heading', { name: 'Call Anna', level: 1 }).waitFor();
-      await look(page, at('row'));
+      await look(page, `lists/${at('row')}`);
       await page.getByRole('button', { name: 'Restore' }).click();
       await page.getByRole('heading', { name: 'Call <b>Anna</b> & Bert', level: 1 }).waitFor();
       await page.getByRole('button', { name: 'More' }).last().click();
@@ -120,7 +107,7 @@ test('rows go to a workbook and come back from it', async () => {
   const titles = () => page.locator('tbody tr[data-id] .item a').allTextContents();
   // Without a file, the form stays a dialog and sends what was pasted.
   await (await menu('Paste rows')).click();
-  await look(page, 'paste');
+  await look(page, 'lists/paste');
   await page.locator('#form').getByRole('button', { name: 'Save rows' }).click();
   await page.getByText('Paste rows, or choose a file.').waitFor();
   await answer(page, { Rows: '=1+1\nsecond' }, 'Save rows');
@@ -136,7 +123,7 @@ test('rows go to a workbook and come back from it', async () => {
     await page.locator('#form').getByRole('button', { name: 'Save rows' }).click();
     if (said) await page.locator('#form-fault').waitFor();
     else await page.getByRole('link', { name: 'third', exact: true }).waitFor();
-    if (said) await look(page, 'wrong-file');
+    if (said) await look(page, 'lists/wrong-file');
   }
   await (await menu('Paste rows')).click();
   await page.locator('#f-file').setInputFiles(file);

@@ -184,3 +184,22 @@ export async function assertWordsWhole(page) {
   });
   assert.deepEqual(broken, [], `words on ${page.url()}`);
 }
+
+/** Looks at a page: nothing wider than the screen, nothing that axe-core finds, and a picture. */
+export async function look(page, name) {
+  await assertFits(page);
+  await assertAccessible(page);
+  await picture(page, name);
+}
+
+/** Fills the form of the page or dialog, fields by label, and presses a button of it. */
+export async function fillForm(page, fields, button) {
+  const form = page.locator('#form');
+  for (const [label, value] of Object.entries(fields)) {
+    const field = form.getByLabel(label, { exact: true });
+    if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(value);
+    else if (typeof value === 'boolean') await field.setChecked(value);
+    else await field.fill(value);
+  }
+  await form.getByRole('button', { name: button, exact: true }).click();
+}

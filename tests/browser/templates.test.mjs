@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+  NARROW, WIDE, look, openPage, signIn, startBrowser, startServer,
 } from './rig.mjs';
 import { png } from './samples.mjs';
 
@@ -17,12 +17,6 @@ after(async () => {
   await browser?.close();
   await server?.stop();
 });
-
-async function look(page, name) {
-  await assertFits(page);
-  await assertAccessible(page);
-  await picture(page, `templates/${name}`);
-}
 
 /** Chooses a template in the form for a new site or list, and creates it. */
 async function create(page, link, name, template) {
@@ -47,19 +41,19 @@ for (const scheme of ['light', 'dark']) {
       await page.goto('/browse');
       await page.getByRole('link', { name: 'New site', exact: true }).click();
       await page.locator('#form').getByText('For a group that works together').waitFor();
-      await look(page, at('new-site'));
+      await look(page, `templates/${at('new-site')}`);
       await create(page, 'New site', site, /^Team site/);
       await page.getByRole('heading', { name: `Who works in ${site}?` }).waitFor();
-      await look(page, at('ask'));
+      await look(page, `templates/${at('ask')}`);
       await page.locator('#form').getByRole('button', { name: 'Create' }).click();
       await page.getByRole('heading', { name: site, level: 1, exact: true }).waitFor();
       assert.deepEqual(await labels(page), ['Documents', 'Tasks', 'Announcements', 'Contacts', 'Links']);
-      await look(page, at('site'));
+      await look(page, `templates/${at('site')}`);
       await bar(page).getByRole('link', { name: 'Tasks', exact: true }).click();
       await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
       assert.equal(await bar(page).locator('a[aria-current]').textContent(), 'Tasks');
       await page.getByRole('link', { name: 'By status' }).first().waitFor();
-      await look(page, at('tasks'));
+      await look(page, `templates/${at('tasks')}`);
 
       await page.goto(`/browse/${encodeURIComponent(site)}`);
       if (screen === 'narrow') await page.getByRole('button', { name: 'Menu' }).click();
@@ -86,10 +80,10 @@ for (const scheme of ['light', 'dark']) {
       await card.getByRole('button', { name: 'Use as logo' }).click();
       await bar(page).locator('img').waitFor();
       await page.waitForFunction(() => document.querySelector('.site-bar img').naturalWidth === 320);
-      await look(page, at('settings'));
+      await look(page, `templates/${at('settings')}`);
       await page.goto(`/browse/${encodeURIComponent(site)}/Documents`);
       await bar(page).locator('img').waitFor();
-      await look(page, at('library'));
+      await look(page, `templates/${at('library')}`);
       await page.finish();
     });
   }
@@ -104,12 +98,12 @@ test('every template makes its site or list', async () => {
     await page.locator('#form').getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
     assert.ok((await labels(page)).length >= 4);
-    await look(page, `site-${name.toLowerCase().replace(' ', '-')}`);
+    await look(page, `templates/site-${name.toLowerCase().replace(' ', '-')}`);
   }
   for (const template of ['Tasks', 'Contacts', 'Announcements', 'Issues', 'Links', 'Survey']) {
     await create(page, 'New list', `Our ${template}`, new RegExp(`^${template}`));
     await page.getByRole('heading', { name: `Our ${template}`, level: 1 }).waitFor();
-    await look(page, `list-${template.toLowerCase()}`);
+    await look(page, `templates/list-${template.toLowerCase()}`);
   }
   await page.finish();
 });
@@ -127,7 +121,7 @@ test('a site is saved as a template, and made again', async () => {
   await form.getByLabel('What one gets').fill('All that a project needs');
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
-  await look(page, 'templates');
+  await look(page, 'templates/templates');
   const loading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download Our project' }).click();
   assert.equal((await loading).suggestedFilename(), 'our-project.toml');

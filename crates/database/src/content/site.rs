@@ -1,4 +1,4 @@
-//! What belongs to a site alone: the template that it was made from, its options, and its logo.
+//! Sites: the template that each was made from, its options, and its logo.
 //!
 //! This module does not read options.
 
@@ -17,7 +17,7 @@ statements! {
     DELETE_LOGO = "DELETE FROM site_logo WHERE node_id = $1";
 }
 
-/// What is stored about a site.
+/// The stored row of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteRow {
     /// Name of the template that it was made from; empty if it was made from none.
@@ -26,7 +26,7 @@ pub struct SiteRow {
     pub options: String,
 }
 
-/// What is stored about a site; `None` for a site that has no options.
+/// Returns the stored row of a site; `None` for a site that has no options.
 pub fn find(reader: &mut Reader<'_>, site: Id) -> Result<Option<SiteRow>> {
     reader.find(FIND, &params![site], |row| Ok(SiteRow { template: row.get(0)?, options: row.get(1)? }))
 }

@@ -33,7 +33,7 @@ pub enum Outcome {
 pub struct FormulaContext {
     /// The present time.
     pub now: Timestamp,
-    /// Who is asking.
+    /// Identifier of the caller, the result of `me()`.
     pub me: Id,
 }
 

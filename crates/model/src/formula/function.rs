@@ -24,7 +24,7 @@ pub enum ResultType {
     Same,
 }
 
-/// What a function takes and gives.
+/// Arguments and result of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// Name.
@@ -37,7 +37,7 @@ pub struct Signature {
     pub repeats: bool,
     /// Type of the result.
     pub result: ResultType,
-    /// What it does, in one line.
+    /// A line of help.
     pub help: &'static str,
 }
 

@@ -19,7 +19,7 @@ const MAX_ARGUMENTS: usize = 30;
 /// Limit on the columns that a message lists.
 const MAX_NAMED: usize = 10;
 
-/// What a formula may use besides the columns.
+/// Things besides columns that a formula may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Uses {
     /// True if it is evaluated whenever its result is needed, so that it may ask for the time and the caller. The
@@ -34,7 +34,7 @@ struct Typed {
     depth: usize,
 }
 
-/// What can stand after an operand.
+/// A token that can stand after an operand.
 #[derive(Clone, Copy, PartialEq)]
 enum Infix {
     Binary(Operator),

@@ -14,9 +14,9 @@ use super::options::{ColumnOptions, check_all, checked, formula_columns, invalid
 use super::recompute;
 
 /// Limit on the columns of one library or list.
-const MAX_COLUMNS: usize = 200;
+pub(crate) const MAX_COLUMNS: usize = 200;
 /// Limit on the choices of one choice column.
-const MAX_CHOICES: usize = 500;
+pub(crate) const MAX_CHOICES: usize = 500;
 
 /// Names of the columns that every library has, in lower case.
 const BUILT_IN: [&str; 7] = ["name", "type", "modified", "created", "by", "size", "version"];

@@ -17,7 +17,7 @@ impl<'a> FieldChange<'a> {
     }
 
     /// Returns whether the change sets or empties the field of a column.
-    pub(super) fn names(&self, id: Id) -> bool {
+    pub(super) fn sets(&self, id: Id) -> bool {
         self.0.iter().any(|(column, _)| column.id == id)
     }
 

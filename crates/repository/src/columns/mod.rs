@@ -12,7 +12,7 @@ pub use definitions::{Column, ColumnChange, ContentType, is_built_in_column, nam
 pub use options::ColumnOptions;
 pub use values::ValuesChange;
 
-pub(crate) use definitions::{add_title_column, unnamed_columns};
+pub(crate) use definitions::{MAX_CHOICES, MAX_COLUMNS, add_title_column, unnamed_columns};
 pub(crate) use field_change::FieldChange;
-pub(crate) use options::{check_all, checked as checked_options};
+pub(crate) use options::{MAX_DESCRIPTION, MAX_MESSAGE, check_all, checked as checked_options};
 pub(crate) use set::{ColumnSet, TakenValues};

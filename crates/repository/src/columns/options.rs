@@ -1,4 +1,4 @@
-//! What a column has besides its name and kind: where its values come from, and what they must fulfil.
+//! Options of columns: formulas that give and check values, uniqueness, and descriptions.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ const MAX_STORED: usize = 64 << 10;
 /// Limit on the columns that one formula names. Its text has their names, which are longer than what is stored.
 const MAX_READ: usize = 100;
 /// Limit on the characters of the message of a check.
-const MAX_MESSAGE: usize = 255;
+pub(crate) const MAX_MESSAGE: usize = 255;
 /// Limit on the characters of a description.
-const MAX_DESCRIPTION: usize = 1_000;
+pub(crate) const MAX_DESCRIPTION: usize = 1_000;
 
 /// Options of a column. Formulas name columns as in `[Due]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,13 +33,13 @@ pub struct ColumnOptions {
     /// The formula that must not give "no" for an item.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub check: String,
-    /// What the author of an item is told that does not pass the check.
+    /// Message to authors whose values do not pass the check.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Set when no two rows may have the same value.
     #[serde(skip_serializing_if = "is_false")]
     pub unique: bool,
-    /// What people should enter.
+    /// Description of what to enter.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
@@ -48,10 +48,10 @@ fn is_false(yes: &bool) -> bool {
     !yes
 }
 
-/// What a formula may use: values that are stored do not depend on the time and the caller.
-pub(super) const STORED: Uses = Uses { today_and_me: false };
-/// What a default value or a check may use.
-pub(super) const EVALUATED: Uses = Uses { today_and_me: true };
+/// Formulas whose results are stored may not depend on the time and the caller.
+pub(super) const WITHOUT_NOW_AND_ME: Uses = Uses { today_and_me: false };
+/// Formulas that are evaluated when they are needed may ask for the time and the caller.
+pub(super) const WITH_NOW_AND_ME: Uses = Uses { today_and_me: true };
 
 impl ColumnOptions {
     /// Reads the stored options of a column, in which formulas name columns by identifier.
@@ -82,8 +82,8 @@ impl ColumnOptions {
                 *text = formula.text(columns);
             }
         };
-        name(&mut self.formula, STORED);
-        name(&mut self.check, EVALUATED);
+        name(&mut self.formula, WITHOUT_NOW_AND_ME);
+        name(&mut self.check, WITH_NOW_AND_ME);
         self
     }
 }
@@ -105,12 +105,12 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
     let mut stored = options.clone();
     let known = formula_columns(columns);
     if !options.formula.is_empty() {
-        let formula = parse(&options.formula, "formula", &known, STORED)?;
+        let formula = parse(&options.formula, "formula", &known, WITHOUT_NOW_AND_ME)?;
         require_type(&formula, "formula", FormulaType::of(&column.kind))?;
         stored.formula = formula.stored();
     }
     if !options.default.is_empty() {
-        let default = parse(&options.default, "default value", &known, EVALUATED)?;
+        let default = parse(&options.default, "default value", &known, WITH_NOW_AND_ME)?;
         if !default.columns().is_empty() {
             return Err(said_of(
                 "default value",
@@ -124,7 +124,7 @@ pub(crate) fn checked(options: &ColumnOptions, id: Id, holder: NodeKind, columns
         stored.default = default.stored();
     }
     if !options.check.is_empty() {
-        let check = parse(&options.check, "check", &known, EVALUATED)?;
+        let check = parse(&options.check, "check", &known, WITH_NOW_AND_ME)?;
         require_type(&check, "check", FormulaType::YesNo)?;
         stored.check = check.stored();
     }
@@ -231,7 +231,7 @@ pub(crate) fn check_all(columns: &[ColumnRow]) -> Result<()> {
         let stored = ColumnOptions::stored(column)?;
         unique += usize::from(stored.unique);
         if !stored.formula.is_empty() {
-            formulas.push((column.id, Formula::parse(&stored.formula, &known, STORED)?));
+            formulas.push((column.id, Formula::parse(&stored.formula, &known, WITHOUT_NOW_AND_ME)?));
         }
     }
     if unique > MAX_UNIQUE {

@@ -7,7 +7,7 @@ use async_recursion::async_recursion as boxed;
 use database::content::node::{self, NodeRow};
 use database::content::{column, library, record};
 use database::{Database, Reader, Transaction};
-use model::{Error, Id, NodeKind, Result};
+use model::{Id, NodeKind, Result};
 
 use super::set::ColumnSet;
 use crate::Repository;
@@ -35,7 +35,11 @@ impl Repository {
         for content in &self.registry().await?.databases {
             let find = |reader: &mut Reader<'_>| library::to_recompute(reader, LIBRARIES);
             let found = content.database.read(find).await;
-            for holder in found.unwrap_or_else(|error| note(&mut failed, error)) {
+            let found = found.unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                Vec::new()
+            });
+            for holder in found {
                 for _ in 0..STEPS {
                     match step(&content.database, holder).await {
                         Ok(true) => {}
@@ -44,7 +48,7 @@ impl Repository {
                             break;
                         }
                         Err(error) => {
-                            note(&mut failed, error);
+                            failed.get_or_insert(error);
                             break;
                         }
                     }
@@ -53,12 +57,6 @@ impl Repository {
         }
         failed.map_or(Ok(done), Err)
     }
-}
-
-/// Keeps the first error, so that other databases are done before it is returned.
-fn note(failed: &mut Option<Error>, error: Error) -> Vec<Id> {
-    failed.get_or_insert(error);
-    Vec::new()
 }
 
 /// Looks at the next records, and computes those of a library or list. Returns whether there may be more.

@@ -11,7 +11,7 @@ use database::{Reader, Transaction};
 use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Result, Timestamp, order_of};
 
 use super::field_change::FieldChange;
-use super::options::{ColumnOptions, EVALUATED, STORED, formula_columns};
+use super::options::{ColumnOptions, WITH_NOW_AND_ME, WITHOUT_NOW_AND_ME, formula_columns};
 
 /// Limit on the steps of the default values of one item, on those of its calculated columns, and on those of its
 /// checks.
@@ -89,13 +89,13 @@ impl ColumnSet {
                 })
             };
             if !options.formula.is_empty() {
-                formulas.push((at, parse(&options.formula, STORED)?));
+                formulas.push((at, parse(&options.formula, WITHOUT_NOW_AND_ME)?));
             }
             if !options.default.is_empty() {
-                set.defaults.push((at, parse(&options.default, EVALUATED)?));
+                set.defaults.push((at, parse(&options.default, WITH_NOW_AND_ME)?));
             }
             if !options.check.is_empty() {
-                let formula = parse(&options.check, EVALUATED)?;
+                let formula = parse(&options.check, WITH_NOW_AND_ME)?;
                 let reads = formula.columns().into_iter().chain([row.id]).collect();
                 set.checks.push(Check { column: at, formula, reads, message: options.message });
             }
@@ -181,7 +181,7 @@ impl ColumnSet {
         let begun = steps;
         for (at, formula) in &self.defaults {
             let column = &self.rows[*at];
-            if change.names(column.id) {
+            if change.sets(column.id) {
                 continue;
             }
             if let Outcome::Value(value) = formula.evaluate_within(&|_| None, &context, &mut steps) {

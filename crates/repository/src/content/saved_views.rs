@@ -14,7 +14,7 @@ use crate::{Session, Target};
 /// Limit on the views of one library: on the shared ones, and on those of each user.
 const MAX_VIEWS: usize = 50;
 /// Limit on the text of a view, in bytes.
-const MAX_VIEW_BYTES: usize = 4_000;
+pub(crate) const MAX_VIEW_BYTES: usize = 4_000;
 
 /// A saved view.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::session::target::join;
 use crate::{Session, Target};
 
 /// Number of versions of each row that a new list keeps.
-const ROW_VERSIONS: u32 = 100;
+pub(crate) const ROW_VERSIONS: u32 = 100;
 
 /// What a new item in a site will hold.
 enum Contents {

@@ -19,15 +19,13 @@ use super::formulas::set_options;
 use super::view_query::{self, NamedColumn};
 use crate::columns::ColumnSet;
 use crate::columns::fields::{check_length, title_of};
+use crate::content::saved_views::MAX_VIEW_BYTES;
+use crate::items::containers::ROW_VERSIONS;
 use crate::session::guard::Guard;
 use crate::session::target::join;
 
-/// Number of versions of each row that a new list keeps.
-const ROW_VERSIONS: u32 = 100;
 /// Limit on the bytes of all rows, which are in memory together.
 const MAX_BYTES: usize = 16 << 20;
-/// Limit on the query of a view, in bytes.
-const MAX_VIEW_BYTES: usize = 4_000;
 
 /// New lists and libraries, collected so that each table is written in few statements.
 pub(super) struct Plan<'a> {

@@ -19,7 +19,7 @@ use crate::{Session, Target};
 /// Limit on the templates of one site collection, and on those of the farm.
 const MAX_SAVED: usize = 200;
 
-/// Where a template is from.
+/// Origin of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateOrigin {
     /// It is part of the program.
@@ -35,13 +35,13 @@ pub enum TemplateOrigin {
 pub struct TemplateSummary {
     /// Name in addresses.
     pub name: String,
-    /// What it makes.
+    /// Kind of item that it makes.
     pub kind: TemplateKind,
     /// Title.
     pub title: Text,
     /// What one gets.
     pub description: Text,
-    /// Where it is from.
+    /// Origin.
     pub origin: TemplateOrigin,
     /// Time at which it was saved; `None` for a built-in one.
     pub changed_at: Option<Timestamp>,

@@ -35,12 +35,12 @@ pub struct ColumnJson {
     pub default: String,
     /// The formula that must not give "no" for an item; empty for none.
     pub check: String,
-    /// What the author of an item is told that does not pass the check; empty for a message from the formula.
+    /// Message to authors whose values do not pass the check; empty for a message from the formula.
     pub message: String,
     /// Set when no two rows may have the same value. Texts are compared by their first 100 characters, in whatever
     /// case.
     pub unique: bool,
-    /// What people should enter.
+    /// Description of what to enter.
     pub description: String,
 }
 
@@ -114,14 +114,14 @@ pub struct ColumnForm {
     #[serde(default)]
     #[schema(value_type = super::rules::Formula)]
     pub check: String,
-    /// What the author of an item is told that does not pass the check.
+    /// Message to authors whose values do not pass the check.
     #[serde(default)]
     #[schema(value_type = super::rules::CheckMessage)]
     pub message: String,
     /// Set when no two rows may have the same value.
     #[serde(default)]
     pub unique: bool,
-    /// What people should enter.
+    /// Description of what to enter.
     #[serde(default)]
     #[schema(value_type = super::rules::ColumnDescription)]
     pub description: String,

@@ -198,9 +198,9 @@ rules! {
     Choice => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^[^", control!(), "]+$")));
     /// The formula of a column: at most 2,000 characters; empty for none.
     Formula => of_length(0, 2_000);
-    /// What the author of an item is told that does not pass a check: one line of at most 255 characters.
+    /// Message to authors whose values do not pass a check: one line of at most 255 characters.
     CheckMessage => of_length(0, 255).pattern(Some(concat!("^[^", control!(), "]*$")));
-    /// What people should enter in a column: one line of at most 1,000 characters.
+    /// Description of what to enter in a column: one line of at most 1,000 characters.
     ColumnDescription => of_length(0, 1_000).pattern(Some(concat!("^[^", control!(), "]*$")));
     /// A file type: the extension without its dot.
     FileType => of_length(1, 32).pattern(Some(concat!(r"^\.*[^./", control!(), blank!(), "]+$")));

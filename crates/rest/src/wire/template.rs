@@ -15,7 +15,7 @@ use http_core::protocol::time;
 pub struct TemplateJson {
     /// Name in addresses.
     pub name: String,
-    /// What it makes: `site` or `list`.
+    /// Kind of item that it makes: `site` or `list`.
     pub kind: &'static str,
     /// Title: a text, or an object of texts by language.
     #[schema(value_type = Object)]
@@ -23,7 +23,7 @@ pub struct TemplateJson {
     /// What one gets: a text, or an object of texts by language.
     #[schema(value_type = Object)]
     pub description: TemplateText,
-    /// Where it is from: `built-in`, `farm` or `site-collection`.
+    /// Origin: `built-in`, `farm` or `site-collection`.
     pub origin: &'static str,
     /// Time at which it was saved; null for a built-in one.
     pub changed_at: Option<String>,

@@ -11,7 +11,7 @@ use crate::extract::xml::Piece;
 /// Limit on the sheets and relations that are read.
 const MAX_LISTED: usize = 10_000;
 
-/// Where the wanted sheet is.
+/// Place of the wanted sheet in the archive.
 pub struct Place {
     /// Path of its part.
     pub path: String,

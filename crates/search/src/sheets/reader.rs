@@ -113,7 +113,7 @@ enum Kind {
 
 type Rows = Vec<(u32, Vec<(u16, Found)>)>;
 
-/// Where the reader is in the sheet.
+/// Position of the reader in the sheet.
 #[derive(Default)]
 struct Position {
     /// The row, counted from 1; 0 before the first one.

@@ -24,7 +24,7 @@ pub struct Totals {
 pub struct TotalCell {
     /// Name of the column, if it is one of the library or list.
     pub column: String,
-    /// What the total is; empty for a column without one.
+    /// Name of the total; empty for a column without one.
     pub label: &'static str,
     /// Its value.
     pub value: String,

@@ -1,4 +1,4 @@
-//! What the functions of formulas do with values that are not empty.
+//! Functions of formulas, applied to values that are not empty.
 
 mod dates;
 mod numbers;

@@ -1,4 +1,4 @@
-//! What must hold in a template beyond its form.
+//! Checks of a template beyond its form.
 
 use std::collections::HashSet;
 

@@ -1,10 +1,11 @@
-//! What must hold in a list or library of a template.
+//! Checks of a list or library in a template.
 
 use std::collections::HashSet;
 
 use database::content::column::ColumnRow;
 use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Total, Versioning};
 
+use crate::columns::{MAX_CHOICES, MAX_COLUMNS, MAX_DESCRIPTION, MAX_MESSAGE};
 use crate::is_built_in_column;
 use crate::templates::formulas::set_options;
 
@@ -14,9 +15,7 @@ use super::template::{ColumnTemplate, Holds, ListTemplate, ViewColumn, ViewTempl
 use super::text::Text;
 use super::values::value_of;
 
-const MAX_COLUMNS: usize = 200;
 const MAX_TYPES: usize = 100;
-const MAX_CHOICES: usize = 500;
 const MAX_CHOICE: usize = 255;
 const MAX_VIEWS: usize = 50;
 const MAX_VIEW_COLUMNS: usize = 60;
@@ -189,7 +188,7 @@ fn check_options(list: &ListTemplate) -> Result<()> {
     };
     for column in &list.columns {
         for (what, text, most) in
-            [("the message", &column.message, 255), ("the description", &column.description, 1_000)]
+            [("the message", &column.message, MAX_MESSAGE), ("the description", &column.description, MAX_DESCRIPTION)]
         {
             if let Some(text) = text {
                 check_line(&format!("column {:?}: {what}", short(column.name.key())), text, most, true)?;

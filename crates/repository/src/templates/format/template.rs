@@ -19,7 +19,7 @@ pub(crate) const FORMAT: i64 = 1;
 pub struct Template {
     /// Number of the format.
     pub(crate) format: i64,
-    /// What it makes.
+    /// Kind of item that it makes.
     pub kind: TemplateKind,
     /// Name in addresses: small letters, digits and hyphens.
     pub name: String,
@@ -60,7 +60,7 @@ impl Template {
     }
 }
 
-/// What a template makes.
+/// The kind of item that a template makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TemplateKind {
@@ -101,7 +101,7 @@ pub struct LinkTemplate {
     pub label: Option<Text>,
 }
 
-/// What a list holds.
+/// The kind of items in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
@@ -121,7 +121,7 @@ pub struct ListTemplate {
     /// A template that has everything else about the list.
     #[serde(default)]
     pub template: Option<String>,
-    /// What it holds.
+    /// Kind of its items.
     #[serde(default)]
     pub holds: Holds,
     /// Versioning: `none`, `major` or `major-minor`.
@@ -179,13 +179,13 @@ pub struct ColumnTemplate {
     /// The formula that values must fulfil.
     #[serde(default)]
     pub check: Option<String>,
-    /// What people are told whose values do not fulfil the check.
+    /// Message to people whose values do not pass the check.
     #[serde(default)]
     pub message: Option<Text>,
     /// Set when no two rows may have the same value.
     #[serde(default)]
     pub unique: bool,
-    /// What people should enter.
+    /// Description of what to enter.
     #[serde(default)]
     pub description: Option<Text>,
 }

@@ -9,7 +9,7 @@ use super::text::Text;
 /// Reads a value for a column in a language. `choices` are those of the template, in the order of those in `kind`.
 ///
 /// # Errors
-/// What does not fit.
+/// The reason why a value does not fit.
 pub(in crate::templates) fn value_of(
     kind: &ColumnKind,
     choices: &[Text],

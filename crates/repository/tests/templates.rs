@@ -83,7 +83,7 @@ async fn every_built_in_template_makes_what_it_says() {
                         for link in &look.links {
                             assert!(below.iter().any(|item| item.name == link.label), "{label}: {}", link.label);
                         }
-                        assert!(look.theme.is_some());
+                        assert!(look.accent.is_some());
                         assert!(!site.own_permissions, "nobody was named");
                     }
                     TemplateKind::List => {
@@ -348,7 +348,7 @@ async fn a_template_shows_only_what_its_maker_may_see() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn theme_and_logo_belong_to_the_site() {
+async fn accent_and_logo_belong_to_the_site() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
         let site = admin.create_site(&at(""), &name("Plain")).await.unwrap();
@@ -359,13 +359,13 @@ async fn theme_and_logo_belong_to_the_site() {
         png.extend([8, 6, 0, 0, 0]);
         let logo = LogoImage::new(png.clone()).unwrap();
         let change = SiteLookChange {
-            theme: Some(Some(model::Accent::Violet)),
+            accent: Some(Some(model::Accent::Violet)),
             logo: Some(Some(logo.clone())),
             ..SiteLookChange::default()
         };
         admin.change_site_look(&target, change.clone()).await.unwrap();
         let look = admin.site_look(&target).await.unwrap();
-        assert_eq!((look.theme, look.links.len()), (Some(model::Accent::Violet), 0));
+        assert_eq!((look.accent, look.links.len()), (Some(model::Accent::Violet), 0));
         assert_eq!(admin.site_logo(&target).await.unwrap(), logo);
         admin.change_site_look(&target, change.clone()).await.unwrap();
         assert_ne!(admin.site_look(&target).await.unwrap().logo, look.logo, "a new mark for a new file");
@@ -394,7 +394,7 @@ async fn theme_and_logo_belong_to_the_site() {
         }
         let many = SiteLookChange { links: Some(vec![address("/"); 31]), ..SiteLookChange::default() };
         assert_eq!(admin.change_site_look(&target, many).await.unwrap_err().code(), Code::TooMany);
-        let change = SiteLookChange { logo: Some(None), theme: Some(None), ..SiteLookChange::default() };
+        let change = SiteLookChange { logo: Some(None), accent: Some(None), ..SiteLookChange::default() };
         admin.change_site_look(&target, change).await.unwrap();
         assert_eq!(admin.site_look(&target).await.unwrap(), repository::SiteLook::default());
         // All of it goes with the site.

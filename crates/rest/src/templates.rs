@@ -178,7 +178,7 @@ async fn remove(
 
 /// Make a template of a site or list
 ///
-/// Columns, views, settings, navigation and theme as far as the caller may see them, without people and permissions.
+/// Columns, views, settings, navigation and accent as far as the caller may see them, without people and permissions.
 /// The answer is a file; save it with `save_template`.
 #[utoipa::path(
     get,

@@ -80,10 +80,14 @@ class Grid {
   seen(first, last, missing, ends) {
     this.shown = [first, last];
     if (missing.length && !this.fetching) {
-      this.fetching = this.rows.fetch(missing).then((fresh) => this.drop(fresh.gone)).catch(() => {}).finally(() => {
-        this.fetching = undefined;
-        this.view.refresh(missing);
-      });
+      this.fetching = this.rows.fetch(missing)
+        .then((fresh) => { this.drop(fresh.gone); })
+        .then(() => true, () => false)
+        .then((answered) => {
+          this.fetching = undefined;
+          // A server that is away is asked again when the grid is next drawn, not at once.
+          if (answered) this.view.refresh(missing);
+        });
     }
     if (ends && !this.rows.done && !this.rows.reading) this.more().catch(() => {});
   }

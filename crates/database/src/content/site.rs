@@ -22,7 +22,7 @@ statements! {
 pub struct SiteRow {
     /// Name of the template that it was made from; empty if it was made from none.
     pub template: String,
-    /// Navigation, theme and the mark of the logo, as a JSON object.
+    /// Navigation, accent and the mark of the logo, as a JSON object.
     pub options: String,
 }
 

@@ -17,31 +17,56 @@ const MAX_BYTES: usize = 256 << 10;
 /// Limit on the characters of a title, which every listing shows.
 const MAX_TITLE: usize = 255;
 
-/// Completes a change of an item with default values, if the item is new, and with what is calculated, and returns the
-/// fields after it.
+/// What a change of fields is completed for.
+#[derive(Clone, Copy)]
+pub(crate) enum Completing<'f> {
+    /// A new row that somebody enters: with default values and calculated ones, and all checks.
+    New,
+    /// A new document, or a row of a template: as a new row, but without checks, which judge what people enter.
+    Made,
+    /// A change of these fields: with calculated values, and the checks that read a changed field.
+    Edit(&'f Fields),
+    /// Values that were stored before, over these fields: with calculated values only.
+    Known(&'f Fields),
+}
+
+/// Completes a change of an item, and returns the fields after it.
 ///
 /// # Errors
-/// `Invalid` with code `fields_too_long`, and with code `check_failed`.
+/// `Invalid` with code `fields_too_long`, with code `check_failed`, and with code `too_much_at_once`. None for values
+/// that were stored before.
 pub(crate) fn complete<'a>(
     columns: &'a ColumnSet,
     change: &mut FieldChange<'a>,
-    before: Option<&Fields>,
+    completing: Completing<'_>,
     caller: Id,
 ) -> Result<Fields> {
     let nothing = Fields::default();
+    let (is_new, before) = match completing {
+        Completing::New | Completing::Made => (true, &nothing),
+        Completing::Edit(before) | Completing::Known(before) => (false, before),
+    };
+    if let Completing::Known(_) = completing {
+        columns.calculate(change, before);
+        return Ok(change.applied_to(before));
+    }
     columns.require_work_left()?;
-    if before.is_none() {
+    if is_new {
         columns.add_defaults(change, caller);
     }
-    columns.calculate(change, before.unwrap_or(&nothing));
-    let after = change.applied_to(before.unwrap_or(&nothing));
-    check_length(before.unwrap_or(&nothing), &after)?;
-    columns.check(before, &after, caller)?;
+    columns.calculate(change, before);
+    let after = change.applied_to(before);
+    check_length(before, &after)?;
+    match completing {
+        Completing::New => columns.check(None, &after, caller)?,
+        Completing::Edit(before) => columns.check(Some(before), &after, caller)?,
+        Completing::Made | Completing::Known(_) => {}
+    }
     Ok(after)
 }
 
 /// Gives a new document the default values of its library.
-pub(crate) fn start(transaction: &mut Transaction<'_>, guard: &Guard, document: &NodeRow) -> Result<()> {
+pub(crate) fn give_defaults(transaction: &mut Transaction<'_>, guard: &Guard, document: &NodeRow) -> Result<()> {
     if !column::have_options(transaction, document.library_id)? {
         return Ok(());
     }
@@ -49,12 +74,10 @@ pub(crate) fn start(transaction: &mut Transaction<'_>, guard: &Guard, document: 
     if !columns.has_defaults() {
         return Ok(());
     }
-    let (mut change, before) = (FieldChange::default(), Fields::default());
-    columns.add_defaults(&mut change, guard.caller());
-    columns.calculate(&mut change, &before);
-    match change.applied_to(&before).is_empty() {
+    let mut change = FieldChange::default();
+    match complete(&columns, &mut change, Completing::Made, guard.caller())?.is_empty() {
         true => Ok(()),
-        false => record::change(transaction, document, &before, &change.fields()),
+        false => record::change(transaction, document, &Fields::default(), &change.fields()),
     }
 }
 
@@ -62,7 +85,7 @@ pub(crate) fn start(transaction: &mut Transaction<'_>, guard: &Guard, document: 
 ///
 /// # Errors
 /// `Invalid` with code `fields_too_long`.
-pub(crate) fn check_length(before: &Fields, after: &Fields) -> Result<()> {
+fn check_length(before: &Fields, after: &Fields) -> Result<()> {
     let bytes = after.stored_bytes();
     match bytes <= MAX_BYTES || bytes <= before.stored_bytes() {
         true => Ok(()),
@@ -110,7 +133,7 @@ pub(crate) fn store<'a>(
     if item.kind == NodeKind::Row {
         drop_removed(columns.rows(), &mut before);
     }
-    let after = complete(columns, &mut change, Some(&before), guard.caller())?;
+    let after = complete(columns, &mut change, Completing::Edit(&before), guard.caller())?;
     if item.kind == NodeKind::Row {
         check_required(columns.rows(), &after)?;
         let mut taken = TakenValues::default();
@@ -170,8 +193,7 @@ pub(crate) fn store_known(
     let columns = ColumnSet::read(transaction, document.library_id)?;
     let before = record::find(transaction, document.id)?.unwrap_or_default();
     let mut change = columns.known_change(values);
-    columns.calculate(&mut change, &before);
-    let differs = change.applied_to(&before) != before;
+    let differs = complete(&columns, &mut change, Completing::Known(&before), Id::NONE)? != before;
     if differs {
         record::change(transaction, document, &before, &change.fields())?;
     }

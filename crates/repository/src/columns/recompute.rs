@@ -9,6 +9,8 @@ use database::content::{column, library, record};
 use database::{Database, Reader, Transaction};
 use model::{Id, NodeKind, Result};
 
+use super::field_change::FieldChange;
+use super::fields::{Completing, complete};
 use super::set::ColumnSet;
 use crate::Repository;
 
@@ -133,8 +135,13 @@ fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Resul
 
 /// Computes the calculated fields of an item. One without a record has none.
 fn compute(transaction: &mut Transaction<'_>, columns: &ColumnSet, item: &NodeRow) -> Result<()> {
-    match record::find(transaction, item.id)? {
-        Some(fields) if item.library_id == columns.library() => columns.recompute(transaction, item, &fields),
-        _ => Ok(()),
+    let Some(before) = record::find(transaction, item.id)? else { return Ok(()) };
+    if item.library_id != columns.library() {
+        return Ok(());
+    }
+    let mut change = FieldChange::default();
+    match complete(columns, &mut change, Completing::Known(&before), Id::NONE)? == before {
+        true => Ok(()),
+        false => record::change(transaction, item, &before, &change.fields()),
     }
 }

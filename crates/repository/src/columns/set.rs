@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;
-use database::content::{node, record};
-use database::{Reader, Transaction};
+use database::content::record;
+use database::Reader;
 use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Result, Timestamp, order_of};
 
 use super::field_change::FieldChange;
@@ -126,7 +126,7 @@ impl ColumnSet {
     }
 
     /// Returns whether a new item gets values that its author does not set.
-    pub(crate) fn has_defaults(&self) -> bool {
+    pub(super) fn has_defaults(&self) -> bool {
         !self.defaults.is_empty()
     }
 
@@ -136,7 +136,7 @@ impl ColumnSet {
     }
 
     /// Returns whether any column is calculated.
-    pub(crate) fn has_calculated(&self) -> bool {
+    pub(super) fn has_calculated(&self) -> bool {
         !self.calculated.is_empty()
     }
 
@@ -175,7 +175,7 @@ impl ColumnSet {
     }
 
     /// Adds to the change of a new item the default values of columns that it does not name.
-    pub(crate) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, caller: Id) {
+    pub(super) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, caller: Id) {
         let context = FormulaContext { now: Timestamp::now(), me: caller };
         let (mut steps, mut room) = (self.steps(), MAX_TEXTS);
         let begun = steps;
@@ -196,7 +196,7 @@ impl ColumnSet {
 
     /// Adds to a change the values that follow from it. A formula without a result, or with one that its column cannot
     /// take, gives an empty field; so does one that would be too much work, or too much text, with those before it.
-    pub(crate) fn calculate<'a>(&'a self, change: &mut FieldChange<'a>, before: &Fields) {
+    pub(super) fn calculate<'a>(&'a self, change: &mut FieldChange<'a>, before: &Fields) {
         if self.calculated.is_empty() {
             return;
         }
@@ -233,7 +233,7 @@ impl ColumnSet {
     ///
     /// # Errors
     /// `Invalid` with code `too_much_at_once`.
-    pub(crate) fn require_work_left(&self) -> Result<()> {
+    pub(super) fn require_work_left(&self) -> Result<()> {
         match self.has_work_left() {
             true => Ok(()),
             false => Err(Error::invalid(
@@ -248,7 +248,7 @@ impl ColumnSet {
     ///
     /// # Errors
     /// `Invalid` with code `check_failed`.
-    pub(crate) fn check(&self, before: Option<&Fields>, after: &Fields, caller: Id) -> Result<()> {
+    pub(super) fn check(&self, before: Option<&Fields>, after: &Fields, caller: Id) -> Result<()> {
         if self.checks.is_empty() {
             return Ok(());
         }
@@ -288,21 +288,6 @@ impl ColumnSet {
         }
         self.work.set(self.work.get().saturating_sub(begun - steps));
         Ok(())
-    }
-
-    /// Computes the calculated fields of an item again.
-    pub(super) fn recompute(
-        &self,
-        transaction: &mut Transaction<'_>,
-        item: &node::NodeRow,
-        before: &Fields,
-    ) -> Result<()> {
-        let mut change = FieldChange::default();
-        self.calculate(&mut change, before);
-        match change.applied_to(before) == *before {
-            true => Ok(()),
-            false => record::change(transaction, item, before, &change.fields()),
-        }
     }
 
     fn value(&self, fields: &Fields, id: Id) -> Option<ColumnValue> {

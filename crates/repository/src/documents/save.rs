@@ -271,7 +271,7 @@ impl SavePlan {
             row.created_at = ownership.created_at;
         }
         node::insert(transaction, &row)?;
-        fields::start(transaction, &self.guard, &row)?;
+        fields::give_defaults(transaction, &self.guard, &row)?;
         usage.bytes += stored.size;
         usage.documents += 1;
         let path = join(path, name.as_str());

@@ -9,7 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{library, record};
 use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::columns::fields::{self, check_required, complete, drop_removed, title_of};
+use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, title_of};
 use crate::columns::{ColumnSet, FieldChange, TakenValues};
 use crate::items::remove::recycle;
 use crate::items::tree::held_parent;
@@ -195,7 +195,7 @@ impl<'a> Batch<'a> {
         set: &'c [(Id, Option<ColumnValue>)],
     ) -> Result<Result<Step<'c>>> {
         let nothing = Fields::default();
-        let checked = self.require_add().and_then(|()| self.completed(None, set));
+        let checked = self.require_add().and_then(|()| self.completed(Completing::New, set));
         let fields = match checked {
             Ok((_, fields)) => fields,
             Err(refusal) => return Ok(Err(refusal)),
@@ -214,7 +214,7 @@ impl<'a> Batch<'a> {
         before: &Fields,
         set: &'c [(Id, Option<ColumnValue>)],
     ) -> Result<Result<FieldChange<'c>>> {
-        let (change, after) = match self.completed(Some(before), set) {
+        let (change, after) = match self.completed(Completing::Edit(before), set) {
             Ok(completed) => completed,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -225,11 +225,11 @@ impl<'a> Batch<'a> {
     /// Checks the fields of a row, and returns the whole change with the fields after it.
     fn completed<'c>(
         &'c self,
-        before: Option<&Fields>,
+        completing: Completing<'_>,
         set: &'c [(Id, Option<ColumnValue>)],
     ) -> Result<(FieldChange<'c>, Fields)> {
         let mut change = self.columns.change(set)?;
-        let after = complete(&self.columns, &mut change, before, self.guard.caller())?;
+        let after = complete(&self.columns, &mut change, completing, self.guard.caller())?;
         check_required(self.columns.rows(), &after)?;
         Ok((change, after))
     }
@@ -276,8 +276,7 @@ impl<'a> Batch<'a> {
     pub(super) fn return_row(&self, transaction: &mut Transaction<'_>, values: &[(Id, ColumnValue)]) -> Result<Id> {
         self.require_add()?;
         let (mut change, nothing) = (self.columns.known_change(values), Fields::default());
-        self.columns.calculate(&mut change, &nothing);
-        let fields = change.applied_to(&nothing);
+        let fields = complete(&self.columns, &mut change, Completing::Known(&nothing), self.guard.caller())?;
         let number = self.take_numbers(transaction, 1)?;
         let row = self.new_row(number, title_of(self.columns.rows(), &fields)?, Timestamp::now())?;
         let id = row.id;

@@ -1,4 +1,4 @@
-//! How a site looks: its navigation, its theme and its logo.
+//! How a site looks: its navigation, its accent and its logo.
 
 pub(crate) mod links;
 mod logo;

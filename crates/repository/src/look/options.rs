@@ -1,4 +1,4 @@
-//! Navigation, theme and logo of a site in their stored form: a JSON object.
+//! Navigation, accent and logo of a site in their stored form: a JSON object.
 
 use database::content::site::SiteRow;
 use model::{Accent, Error, Id, Result};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SiteOptions {
     /// Colour of its pages; `None` for that of the site collection.
-    pub(crate) theme: Option<Accent>,
+    pub(crate) accent: Option<Accent>,
     /// Links above its pages, in order.
     pub(crate) navigation: Vec<NavigationEntry>,
     /// Changes with every new logo; `None` for a site without one.
@@ -37,7 +37,7 @@ pub(crate) enum NavigationTarget {
 #[serde(default)]
 struct Stored {
     #[serde(skip_serializing_if = "Option::is_none")]
-    theme: Option<String>,
+    accent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     navigation: Vec<StoredLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ impl SiteOptions {
             Ok(NavigationEntry { target, label: link.label })
         };
         Ok(Self {
-            theme: stored.theme.as_deref().map(Accent::parse).transpose().map_err(|_| bad())?,
+            accent: stored.accent.as_deref().map(Accent::parse).transpose().map_err(|_| bad())?,
             navigation: stored.navigation.into_iter().map(link).collect::<Result<_>>()?,
             logo: stored.logo.map(|mark| mark.parse().map_err(|_| bad())).transpose()?,
         })
@@ -89,7 +89,7 @@ impl SiteOptions {
             }
         };
         let stored = Stored {
-            theme: self.theme.map(|theme| theme.as_str().to_owned()),
+            accent: self.accent.map(|accent| accent.as_str().to_owned()),
             navigation: self.navigation.iter().map(link).collect(),
             logo: self.logo.map(|mark| mark.to_string()),
         };
@@ -109,11 +109,11 @@ mod tests {
             entry(NavigationTarget::Item(Id::new(i64::MAX))),
             entry(NavigationTarget::Address("https://example.org/?a=1".into())),
         ];
-        let options = SiteOptions { theme: Some(Accent::Blue), navigation, logo: Some(Id::new(7)) };
+        let options = SiteOptions { accent: Some(Accent::Blue), navigation, logo: Some(Id::new(7)) };
         let row = |options: String| SiteRow { template: String::new(), options };
         assert_eq!(SiteOptions::of(Some(&row(options.to_text().unwrap()))).unwrap(), options);
         assert_eq!(SiteOptions::default().to_text().unwrap(), "{}");
-        for bad in ["", "7", r#"{"theme":"pink"}"#, r#"{"navigation":[{}]}"#, r#"{"navigation":[{"item":"x"}]}"#] {
+        for bad in ["", "7", r#"{"accent":"pink"}"#, r#"{"navigation":[{}]}"#, r#"{"navigation":[{"item":"x"}]}"#] {
             assert_eq!(SiteOptions::of(Some(&row(bad.into()))).unwrap_err().code(), "corrupt", "{bad}");
         }
     }

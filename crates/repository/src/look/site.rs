@@ -18,7 +18,7 @@ use crate::{Session, Target};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteLook {
     /// Colour of its pages; `None` for that of the site collection.
-    pub theme: Option<Accent>,
+    pub accent: Option<Accent>,
     /// Links above its pages, without those to items that the caller may not know of.
     pub links: Vec<SiteLink>,
     /// Changes with every new logo; `None` for a site without one.
@@ -54,7 +54,7 @@ pub enum LinkTarget {
 #[derive(Clone, Debug, Default)]
 pub struct SiteLookChange {
     /// The new colour; `Some(None)` for that of the site collection.
-    pub theme: Option<Option<Accent>>,
+    pub accent: Option<Option<Accent>>,
     /// The new links, in order.
     pub links: Option<Vec<SiteLink>>,
     /// The new logo; `Some(None)` removes it.
@@ -95,7 +95,7 @@ impl Session {
                 links.push(SiteLink { label: if label.is_empty() { name } else { label }, target });
             }
         }
-        Ok(SiteLook { theme: options.theme, links, logo: options.logo, template })
+        Ok(SiteLook { accent: options.accent, links, logo: options.logo, template })
     }
 
     /// Finds an item of the navigation that is not directly in its site.
@@ -138,9 +138,9 @@ impl Session {
             let mut row = site::lock(transaction, id)?.unwrap_or_default();
             let mut options =
                 if row.options.is_empty() { SiteOptions::default() } else { SiteOptions::of(Some(&row))? };
-            if let Some(theme) = change.theme {
-                options.theme = theme;
-                guard.record(transaction, id, "site.look", format!("{path}, {}", theme.map_or("-", Accent::as_str)))?;
+            if let Some(accent) = change.accent {
+                options.accent = accent;
+                guard.record(transaction, id, "site.look", format!("{path}, {}", accent.map_or("-", Accent::as_str)))?;
             }
             if let Some((links, visible)) = &links {
                 let kept = hidden(transaction, std::mem::take(&mut options.navigation), visible)?;

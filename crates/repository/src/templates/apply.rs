@@ -252,7 +252,7 @@ impl MakingSite {
         guard.item(transaction, row.id)
     }
 
-    /// Returns navigation and theme of the new site.
+    /// Returns navigation and accent of the new site.
     fn options(&self, made: &[(&str, Id)]) -> Result<SiteOptions> {
         let mut navigation = Vec::new();
         for link in &self.template.navigation {
@@ -264,7 +264,7 @@ impl MakingSite {
             navigation.extend(target.map(|target| NavigationEntry { target, label: label.to_owned() }));
         }
         Ok(SiteOptions {
-            theme: self.template.theme.as_deref().map(Accent::parse).transpose()?,
+            accent: self.template.accent.as_deref().map(Accent::parse).transpose()?,
             navigation,
             logo: None,
         })

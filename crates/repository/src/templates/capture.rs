@@ -60,7 +60,7 @@ impl Session {
             description: Text::Same(draft.description.clone()),
             ask: Vec::new(),
             grants: Vec::new(),
-            theme: None,
+            accent: None,
             navigation: Vec::new(),
             lists: Vec::new(),
             list: None,
@@ -85,7 +85,7 @@ impl Session {
             template.lists.push(self.list_template(item, rows, budget).await?);
         }
         let look = self.site_look(&target).await?;
-        template.theme = look.theme.map(|theme| theme.as_str().to_owned());
+        template.accent = look.accent.map(|accent| accent.as_str().to_owned());
         for link in look.links {
             let label = Some(Text::Same(link.label));
             match link.target {

@@ -17,8 +17,8 @@ use model::{
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::set_options;
 use super::view_query::{self, NamedColumn};
-use crate::columns::ColumnSet;
-use crate::columns::fields::{check_length, title_of};
+use crate::columns::fields::{Completing, complete, title_of};
+use crate::columns::{ColumnSet, TakenValues};
 use crate::content::saved_views::MAX_VIEW_BYTES;
 use crate::items::containers::ROW_VERSIONS;
 use crate::session::guard::Guard;
@@ -181,17 +181,19 @@ impl<'a> Plan<'a> {
                 columns_of.insert(first.library_id, ColumnSet::new(of_list.to_vec())?);
             }
         }
+        let mut taken_of: HashMap<Id, TakenValues> = HashMap::new();
         let mut bytes = 0;
         for (node, values) in nodes.iter_mut().zip(&values) {
             let columns = columns_of.get(&node.library_id).ok_or_else(|| Error::corrupt("a row without a list"))?;
             let values = values.iter().map(|(index, value)| (self.columns[*index].id, value.clone()));
             let values: Vec<_> = values.collect();
-            let (mut change, nothing) = (columns.known_change(&values), Fields::default());
-            columns.require_work_left()?;
-            columns.add_defaults(&mut change, self.guard.caller());
-            columns.calculate(&mut change, &nothing);
-            let of_row = change.applied_to(&nothing);
-            check_length(&nothing, &of_row)?;
+            let mut change = columns.known_change(&values);
+            let of_row = complete(columns, &mut change, Completing::Made, self.guard.caller())?;
+            let taken = taken_of.entry(node.library_id).or_default();
+            let nothing = Fields::default();
+            if let Some(refusal) = taken.take(transaction, columns, node.library_id, None, &nothing, &of_row)? {
+                return Err(invalid(format!("its row {}: {}", node.name, refusal.message())));
+            }
             bytes += of_row.stored_bytes();
             if bytes > MAX_BYTES {
                 return Err(invalid(format!("its rows take more than {} MiB", MAX_BYTES >> 20)));

@@ -32,7 +32,7 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
     let (libraries, lists, sites) = inside(&visit.session, site, here).await?;
     let look = look_of(&visit.session, site).await?;
-    visit.page.accent = look.theme.unwrap_or(site.accent);
+    visit.page.accent = look.accent.unwrap_or(site.accent);
     visit.page.site_bar = site_bar(&visit.session, site, here, look).await?;
     let page = &visit.page;
     let home =

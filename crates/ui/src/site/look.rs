@@ -1,4 +1,4 @@
-//! How a site looks, as its settings page changes it: links, theme and logo.
+//! How a site looks, as its settings page changes it: links, accent and logo.
 
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
 use axum::http::{HeaderValue, header};
@@ -109,13 +109,13 @@ async fn added(visit: &Visit, fields: &Fields) -> Result<Option<SiteLink>> {
 }
 
 /// Stores the colour of the site.
-pub async fn save_theme(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
-    let theme = Some(sent.fields.text("theme")).filter(|word| !word.is_empty());
-    let theme = theme.as_deref().map(Accent::parse).transpose()?;
+pub async fn save_accent(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let accent = Some(sent.fields.text("accent")).filter(|word| !word.is_empty());
+    let accent = accent.as_deref().map(Accent::parse).transpose()?;
     let site: Id = id.parse()?;
-    let change = SiteLookChange { theme: Some(theme), ..SiteLookChange::default() };
+    let change = SiteLookChange { accent: Some(accent), ..SiteLookChange::default() };
     sent.visit.session.change_site_look(&Target::Id(site), change).await?;
-    Ok(done(&format!("/items/{site}/site-settings#look"), &Flash::new("toast.theme", "")))
+    Ok(done(&format!("/items/{site}/site-settings#look"), &Flash::new("toast.accent", "")))
 }
 
 /// Stores the logo of the site.

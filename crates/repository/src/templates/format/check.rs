@@ -34,9 +34,9 @@ impl Template {
         match (self.kind, &self.list) {
             (TemplateKind::List, Some(list)) => {
                 let is_of_site = !self.lists.is_empty() || !self.ask.is_empty() || !self.grants.is_empty();
-                if is_of_site || !self.navigation.is_empty() || self.theme.is_some() {
+                if is_of_site || !self.navigation.is_empty() || self.accent.is_some() {
                     return Err(invalid(
-                        "a template for a list has none of lists, ask, grants, navigation and theme".to_owned(),
+                        "a template for a list has none of lists, ask, grants, navigation and accent".to_owned(),
                     ));
                 }
                 check_list::check_own(list)
@@ -52,8 +52,8 @@ impl Template {
         at_most("entries in ask", self.ask.len(), MAX_ASKED)?;
         at_most("grants", self.grants.len(), MAX_GRANTS)?;
         at_most("links", self.navigation.len(), MAX_LINKS)?;
-        if let Some(theme) = &self.theme {
-            Accent::parse(theme).map_err(|error| invalid(format!("theme {:?}: {error}", short(theme))))?;
+        if let Some(accent) = &self.accent {
+            Accent::parse(accent).map_err(|error| invalid(format!("accent {:?}: {error}", short(accent))))?;
         }
         for list in &self.lists {
             check_list::check(list)?;

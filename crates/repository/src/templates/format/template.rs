@@ -36,7 +36,7 @@ pub struct Template {
     pub grants: Vec<GrantTemplate>,
     /// Colour of the site.
     #[serde(default)]
-    pub theme: Option<String>,
+    pub accent: Option<String>,
     /// Links above the pages of the site.
     #[serde(default)]
     pub navigation: Vec<LinkTemplate>,

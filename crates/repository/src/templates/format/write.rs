@@ -23,8 +23,8 @@ impl Template {
         if self.kind == TemplateKind::Site {
             out.values("ask", self.ask.iter().map(text));
             out.values("grants", self.grants.iter().map(grant));
-            if let Some(theme) = &self.theme {
-                out.key("theme", quoted(theme));
+            if let Some(accent) = &self.accent {
+                out.key("accent", quoted(accent));
             }
             out.values("navigation", self.navigation.iter().map(link));
         }

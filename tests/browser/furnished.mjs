@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PASSWORD, openPage, signIn } from './rig.mjs';
-import { CODE, CSV, MARKDOWN, SVG, pdf, png, wav } from './samples.mjs';
+import { CODE, CSV, HOSTILE_PAGE, MARKDOWN, PARTS, SVG, pdf, png, wav } from './samples.mjs';
 
 /** A name as long as a name can be, of words. */
 export const LONG = `${'A name that somebody typed without an end, '.repeat(6).slice(0, 251)}.txt`;
@@ -47,6 +47,7 @@ export async function furnish(browser, server) {
     ['Kinds/picture.png', png(640, 320)], ['Kinds/drawing.svg', SVG], ['Kinds/tone.wav', wav(3)], ['Kinds/Budget.xlsx', 'no sheet'], ['Kinds/unknown.bin', Buffer.alloc(3000, 1)],
     [`Hostile/${LONG}`, 'long'], [`Hostile/${UNBROKEN}`, 'unbroken'], [`Hostile/${TURNED}`, 'turned'], [`Hostile/${MARKUP}`, 'markup'], [`Hostile/${HEBREW}`, 'hebrew'],
     ['Hostile/<b>folder<⁄b>/inside.txt', 'inside'], [`Hostile/${'Folder in folder '.repeat(12).trim()}/and deeper/and deeper still/bottom.txt`, 'bottom'],
+    ['Parts.md', PARTS], ['Hostile/page.md', HOSTILE_PAGE],
     ['Plan.txt', 'one\ntwo\nthree\n'], ['Minutes of the meeting.md', MARKDOWN], ['Rental contract for the office on the river, final version with all appendices.pdf', pdf(1)],
     ['Lost.bin', randomBytes(300_000)], ['Held.txt', 'held'], ['Open.docx', ''], ['Gone.txt', 'gone'], ['Away.txt', 'away'], [`Away ${LONG}`.slice(0, 250), 'away'],
   ]) await put(name, body);
@@ -54,6 +55,7 @@ export async function furnish(browser, server) {
   await server.api('PUT', `/api/v1/content/Documents/Plan.txt?comment=${encodeURIComponent('<script>alert(1)</script> & a comment that goes on for a while, as comments do')}`, 'one\nlast\n');
 
   const [site, library, plan, held, open, lost] = await Promise.all(['', 'Documents', 'Documents/Plan.txt', 'Documents/Held.txt', 'Documents/Open.docx', 'Documents/Lost.bin'].map(item));
+  const [page, hostilePage] = await Promise.all(['Documents/Parts.md', 'Documents/Hostile/page.md'].map(item));
   const columns = [];
   for (const column of [{ name: 'Customer', kind: 'text' }, { name: 'Amount', kind: 'number' }, { name: 'Due', kind: 'date' }, { name: 'State', kind: 'choice', choices: ['new', 'sent', 'won'] }, { name: 'Owner', kind: 'person' }, { name: 'Paid', kind: 'yes-no' }, { name: 'Page', kind: 'link' }]) {
     columns.push(await ask('POST', `/api/v1/items/${library.id}/columns`, column));
@@ -134,7 +136,7 @@ export async function furnish(browser, server) {
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
+  return { page, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -60,7 +60,7 @@ test('recent documents, check-outs and sites are one step away', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);
   await page.getByRole('region', { name: 'Recent documents' }).getByRole('link', { name: 'Minutes.md' }).click();
-  await page.getByRole('heading', { name: 'Minutes.md' }).waitFor();
+  await page.getByRole('heading', { name: 'Minutes', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'Home' }).first().click();
   await page.getByRole('region', { name: 'Sites' }).getByRole('link', { name: 'Sales' }).click();
   await page.getByRole('heading', { name: 'Sales' }).waitFor();

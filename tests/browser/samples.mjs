@@ -23,6 +23,14 @@ The **board** agreed on *three* things, see [the site](https://example.org/):
 
 > Quoted <script>document.title = "ran"</script> words.
 `;
+/** A page with a part of each kind. */
+export const PARTS = ['+++', 'title = "A page with parts"', '+++', 'Words before the parts, with a picture: ![A picture](Kinds/picture.png) and one that is not there: ![Nothing](nothing.png)',
+  '```part-contents', '```', '## A box that searches', '```part-search', '```', '## Documents and rows', '```part-documents', 'from = "Documents"', 'limit = 5', '```',
+  '```part-list', 'from = "Bare list"', '```', '## Found', '```part-recent', 'limit = 3', '```', '```part-query', 'query = "minutes"', 'title = "Minutes"', '```',
+  '## People', '```part-people', 'people = ["admin", "berta", "Sales and marketing", "nobody"]', '```', '## A part that cannot be shown', '```part-list', 'from = "Nowhere"', '```', ''].join('\n');
+/** A page that wants to break out, and one that is too wide. */
+export const HOSTILE_PAGE = ['+++', 'title = "<script>document.title = \\"ran\\"</script>"', 'broken = ', '+++', '# <img src=x onerror=alert(1)>', '<script>document.title = "ran"</script>', '[link](javascript:alert(1)) ![x](https://example.org/x.png)',
+  `${'x'.repeat(400)}`, '```part-<b>bold</b>', '```', '```part-people', 'title = "<b>bold</b>"', `people = ["${'y'.repeat(300)}"]`, '```', `| ${'wide | '.repeat(30)}`, `|${'---|'.repeat(30)}`, `| ${'z | '.repeat(30)}`, '', '```', `${'code '.repeat(200)}`, '```', ''].join('\n\n').replaceAll('|\n\n|', '|\n|');
 /** A table of forty people. */
 export const CSV = `Name;City;Amount\n${Array.from({ length: 40 }, (_, i) => `Person ${i};"Town; ${i}";${i * 100},50`).join('\n')}\n`;
 

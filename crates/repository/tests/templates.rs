@@ -11,9 +11,9 @@ use database::content::{column, event, saved_view};
 use model::{Code, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Right, Role};
 use repository::{
     Item, LinkTarget, LogoImage, NewSite, Session, SiteLink, SiteLookChange, Sort, Target, Template, TemplateDraft,
-    TemplateKind, TemplateOrigin, built_in_templates,
+    TemplateKind, TemplateOrigin, VersionChoice, built_in_templates,
 };
-use support::{Farm, at, each_farm, with_rights};
+use support::{Farm, at, each_farm, read, with_rights};
 
 fn name(text: &str) -> Name {
     Name::new(text).unwrap()
@@ -84,6 +84,11 @@ async fn every_built_in_template_makes_what_it_says() {
                             assert!(below.iter().any(|item| item.name == link.label), "{label}: {}", link.label);
                         }
                         assert!(look.accent.is_some());
+                        let home = admin.site_home(&Target::Id(site.id)).await.unwrap().unwrap();
+                        assert_eq!(home.name, if language == "de" { "Startseite.md" } else { "Home.md" });
+                        let text = read(&admin, &home.id.into(), VersionChoice::Visible).await.unwrap();
+                        assert!(text.starts_with(if language == "de" { "Wählen Sie" } else { "Choose" }), "{label}");
+                        assert!(home.version.is_major() && home.size == text.len() as u64);
                         assert!(!site.own_permissions, "nobody was named");
                     }
                     TemplateKind::List => {
@@ -180,7 +185,9 @@ async fn a_refused_site_leaves_nothing() {
         let (_, reader) = with_rights(&farm, "reader", "", &[Right::View]).await;
         let (ann, makes_sites) = with_rights(&farm, "ann", "", &[Right::View, Right::ManageSite]).await;
         let rights = [Right::View, Right::ManageSite, Right::ManageLibraries];
-        let (_, makes_lists) = with_rights(&farm, "bert", "", &rights).await;
+        let (_, makes_lists) = with_rights(&farm, "bert", "", &[&rights[..], &[Right::Add]].concat()).await;
+        let (_, adds_nothing) = with_rights(&farm, "carla", "", &rights).await;
+        let publishing = built_in_templates().iter().find(|template| template.name == "publishing").unwrap();
         let before = rows_in_database(&farm).await;
         let named = |id: Id| NewSite { people: vec![("A".to_owned(), vec![id])], language: "en".to_owned() };
         let owners = |id: Id| NewSite { people: vec![("Owners".to_owned(), vec![id])], language: "en".to_owned() };
@@ -197,6 +204,9 @@ async fn a_refused_site_leaves_nothing() {
             (&reader, "a", &team, in_language("en"), Code::Forbidden),
             (&makes_sites, "a", &team, in_language("en"), Code::Forbidden),
             (&makes_lists, "a", &team, owners(ann), Code::Forbidden),
+            // Its site has a page, and that of a publishing site is published.
+            (&adds_nothing, "a", &team, in_language("en"), Code::Forbidden),
+            (&makes_lists, "a", publishing, in_language("en"), Code::Forbidden),
         ] {
             let refused = session.create_site_from(&at(""), &name(site), template, new).await.unwrap_err();
             assert_eq!(refused.code(), code, "{site} {}: {refused}", template.name);

@@ -12,6 +12,7 @@ pub mod fuzzing;
 #[cfg(debug_assertions)]
 mod kit;
 mod lists;
+mod pages;
 mod site;
 mod wording;
 
@@ -38,6 +39,7 @@ pub fn routes() -> Router<AppState> {
         .merge(browse::routes())
         .merge(document::routes())
         .merge(lists::routes())
+        .merge(pages::routes())
         .merge(site::routes())
         .merge(farm::routes());
     // Only tests need the page of components.

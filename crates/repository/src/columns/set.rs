@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use database::Reader;
 use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;
 use database::content::record;
-use database::Reader;
 use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Result, Timestamp, order_of};
 
 use super::field_change::FieldChange;

@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 54] = [
+pub const AUDIT_ACTIONS: [&str; 55] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -155,6 +155,7 @@ pub const AUDIT_ACTIONS: [&str; 54] = [
     "site.audit-reads",
     "site.create",
     "site.links",
+    "site.home",
     "site.logo",
     "site.look",
     "site.navigation",

@@ -16,7 +16,7 @@ use crate::farm::registry::ContentDatabase;
 use crate::session::guard::Guard;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
-use crate::storage::placement::pin_existing;
+use crate::storage::placement::{StorageChoice, pin_existing, pin_if_existing};
 use crate::storage::redaction::{for_users, unreadable_after_write};
 
 /// Time limit for another store to confirm that it has equal bytes. After that, the bytes just stored are used.
@@ -49,6 +49,26 @@ impl PendingBlob {
     pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
         let checksum = database_store::checksum(id, 0, &bytes);
         Self { location: PendingLocation::Inline { id, digest, checksum, bytes }, confirmed_elsewhere: Arc::default() }
+    }
+
+    /// Makes bytes ready for a transaction: durable in their store, unless the transaction itself stores them.
+    pub(crate) async fn ready(
+        guard: &Guard,
+        content: &ContentDatabase,
+        placement: &StorageChoice,
+        bytes: Bytes,
+    ) -> Result<Self> {
+        let size = bytes.len() as u64;
+        if size < placement.inline_limit() {
+            let digest = Digest::new(*blake3::hash(&bytes).as_bytes());
+            return Ok(Self::inline(guard.next_id(), digest, bytes));
+        }
+        let (id, store) = placement.store_for(Some(size));
+        let mut writer = store.writer(Some(size)).await.map_err(for_users)?;
+        writer.write(bytes).await.map_err(for_users)?;
+        let stored = writer.finish().await.map_err(for_users)?;
+        pin_if_existing(content, (id, store), &stored, guard.next_id()).await?;
+        Ok(Self::external(id, store.clone(), stored))
     }
 
     /// Bytes that are durable in a store.

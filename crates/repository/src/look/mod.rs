@@ -1,5 +1,6 @@
-//! How a site looks: its navigation, its accent and its logo.
+//! How a site looks: its navigation, its accent, its logo and its home page.
 
+mod home;
 pub(crate) mod links;
 mod logo;
 pub(crate) mod options;

@@ -1,4 +1,4 @@
-//! Navigation, accent and logo of a site in their stored form: a JSON object.
+//! Navigation, accent, logo and home page of a site in their stored form: a JSON object.
 
 use database::content::site::SiteRow;
 use model::{Accent, Error, Id, Result};
@@ -13,6 +13,8 @@ pub(crate) struct SiteOptions {
     pub(crate) navigation: Vec<NavigationEntry>,
     /// Changes with every new logo; `None` for a site without one.
     pub(crate) logo: Option<Id>,
+    /// The page that the site opens with; `None` for its contents.
+    pub(crate) home: Option<Id>,
 }
 
 /// A stored link above the pages of a site.
@@ -42,6 +44,8 @@ struct Stored {
     navigation: Vec<StoredLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logo: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home: Option<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -76,6 +80,7 @@ impl SiteOptions {
             accent: stored.accent.as_deref().map(Accent::parse).transpose().map_err(|_| bad())?,
             navigation: stored.navigation.into_iter().map(link).collect::<Result<_>>()?,
             logo: stored.logo.map(|mark| mark.parse().map_err(|_| bad())).transpose()?,
+            home: stored.home.map(|id| id.parse().map_err(|_| bad())).transpose()?,
         })
     }
 
@@ -92,6 +97,7 @@ impl SiteOptions {
             accent: self.accent.map(|accent| accent.as_str().to_owned()),
             navigation: self.navigation.iter().map(link).collect(),
             logo: self.logo.map(|mark| mark.to_string()),
+            home: self.home.map(|id| id.to_string()),
         };
         serde_json::to_string(&stored)
             .map_err(|error| Error::corrupt("the options of a site cannot be written").with_source(error))
@@ -109,7 +115,8 @@ mod tests {
             entry(NavigationTarget::Item(Id::new(i64::MAX))),
             entry(NavigationTarget::Address("https://example.org/?a=1".into())),
         ];
-        let options = SiteOptions { accent: Some(Accent::Blue), navigation, logo: Some(Id::new(7)) };
+        let options =
+            SiteOptions { accent: Some(Accent::Blue), navigation, logo: Some(Id::new(7)), home: Some(Id::new(8)) };
         let row = |options: String| SiteRow { template: String::new(), options };
         assert_eq!(SiteOptions::of(Some(&row(options.to_text().unwrap()))).unwrap(), options);
         assert_eq!(SiteOptions::default().to_text().unwrap(), "{}");

@@ -59,6 +59,8 @@ pub struct SiteLookChange {
     pub links: Option<Vec<SiteLink>>,
     /// The new logo; `Some(None)` removes it.
     pub logo: Option<Option<LogoImage>>,
+    /// The document that the site opens with; `Some(None)` for its contents.
+    pub home: Option<Option<Id>>,
 }
 
 impl Session {
@@ -122,7 +124,8 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden` unless the caller manages the site; `Conflict` with code `wrong_kind`; `Invalid` for a
-    /// link that leads nowhere or has no label.
+    /// link that leads nowhere or has no label. Of a home page: `NotFound`, and `Conflict` with code `wrong_kind` or
+    /// `other_collection`.
     #[boxed]
     pub async fn change_site_look(&self, target: &Target, change: SiteLookChange) -> Result<()> {
         let located = self.locate(target).await?.to(Right::ManageSite)?;
@@ -133,6 +136,9 @@ impl Session {
             Some(links) => Some((self.entries(located.collection.id, links).await?, self.visible_items(target).await?)),
             None => None,
         };
+        if let Some(Some(home)) = change.home {
+            self.require_home(located.collection.id, home).await?;
+        }
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             let mut row = site::lock(transaction, id)?.unwrap_or_default();
@@ -140,7 +146,12 @@ impl Session {
                 if row.options.is_empty() { SiteOptions::default() } else { SiteOptions::of(Some(&row))? };
             if let Some(accent) = change.accent {
                 options.accent = accent;
-                guard.record(transaction, id, "site.look", format!("{path}, {}", accent.map_or("-", Accent::as_str)))?;
+                guard.record(
+                    transaction,
+                    id,
+                    "site.look",
+                    format!("{path}, {}", accent.map_or("-", Accent::as_str)),
+                )?;
             }
             if let Some((links, visible)) = &links {
                 let kept = hidden(transaction, std::mem::take(&mut options.navigation), visible)?;
@@ -160,6 +171,10 @@ impl Session {
             }
             if change.logo.is_some() {
                 guard.record(transaction, id, "site.logo", path.as_str())?;
+            }
+            if let Some(home) = change.home {
+                options.home = home;
+                guard.record(transaction, id, "site.home", path.as_str())?;
             }
             row.options = options.to_text()?;
             site::put(transaction, id, &row)?;

@@ -61,6 +61,7 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "site.audit-reads"
         | "site.create"
         | "site.links"
+        | "site.home"
         | "site.logo"
         | "site.look"
         | "site.navigation"

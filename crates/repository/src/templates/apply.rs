@@ -1,14 +1,17 @@
 //! Making sites and lists from templates. Each is made in one transaction: all of it, or nothing.
 
+use std::sync::Arc;
+
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::scope::{self, GrantRow};
 use database::content::site::SiteRow;
 use database::content::{collection, site};
-use model::{Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, Timestamp};
+use model::{Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, Timestamp, Versioning};
 
 use super::format::{ListTemplate, Template, TemplateKind, invalid};
+use super::pages::PageTexts;
 use super::plan::Plan;
 use crate::content::event_detail::Detail;
 use crate::content::permissions::{role_exceeds_rights, roles_of};
@@ -70,8 +73,11 @@ impl Session {
         if !lists.is_empty() {
             needs.push(known.clone().to(Right::ManageLibraries)?);
         }
-        if lists.iter().any(|list| !list.rows.is_empty()) {
+        if lists.iter().any(|list| !list.rows.is_empty() || !list.pages.is_empty()) {
             needs.push(known.clone().to(Right::Add)?);
+        }
+        if lists.iter().any(has_published_pages) {
+            needs.push(known.clone().to(Right::Publish)?);
         }
         if !grants.is_empty() {
             needs.push(known.to(Right::ManagePermissions)?);
@@ -80,7 +86,8 @@ impl Session {
         // The deepest items of a new site are rows of its lists.
         check_depth(&site, 2, name)?;
         refuse_collection_address(&site, name)?;
-        let making = MakingSite {
+        let texts = PageTexts::ready(&site, &guard, &lists, &new.language).await?;
+        let making = Arc::new(MakingSite {
             session: self.clone(),
             parent: site.node().id,
             path: join(&site.path(), name.as_str()),
@@ -89,11 +96,19 @@ impl Session {
             lists,
             grants,
             language: new.language,
-        };
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            making.make(transaction, guard, checked)
-        };
-        guard.write(write).await.map_err(name_conflict)
+            texts,
+        });
+        let mut attempt = 1;
+        loop {
+            let once = Arc::clone(&making);
+            let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+                once.make(transaction, guard, checked)
+            };
+            match guard.clone().write(write).await {
+                Err(error) if making.texts.may_retry(&error, attempt, &guard, &site).await? => attempt += 1,
+                made => return made.map_err(name_conflict),
+            }
+        }
     }
 
     /// Makes a list in a site, with everything that a template has. Its name is that of the template unless another
@@ -135,9 +150,11 @@ impl Session {
             }
             let parent = held_parent(transaction, site)?;
             checked.child(transaction, site, &name)?.require_free(&name)?;
-            let mut plan = Plan::new(guard, &language, Timestamp::now());
+            // Lists have no pages.
+            let texts = PageTexts::default();
+            let mut plan = Plan::new(guard, &language, &texts, Timestamp::now());
             let made = plan.add_list(&parent, &path, &list, &name)?;
-            plan.store(transaction)?;
+            plan.store(transaction, checked)?;
             guard.record(transaction, made, "template.apply", Detail::from(join(&path, name.as_str())).fact(&from))?;
             guard.repetition.store_result(transaction, made)?;
             guard.item(transaction, made)
@@ -218,6 +235,7 @@ struct MakingSite {
     lists: Vec<ListTemplate>,
     grants: Vec<NewGrant>,
     language: String,
+    texts: PageTexts,
 }
 
 impl MakingSite {
@@ -232,15 +250,16 @@ impl MakingSite {
         if !self.grants.is_empty() {
             row.scope_id = self.make_scope(transaction, guard, &parent, row.id, now)?;
         }
-        let mut plan = Plan::new(guard, &self.language, now);
+        let mut plan = Plan::new(guard, &self.language, &self.texts, now);
         plan.add_node(row.clone(), &self.path)?;
         let mut made = Vec::with_capacity(self.lists.len());
         for list in &self.lists {
             let name = Name::new(list.name.in_language(&self.language))?;
             made.push((list.name.key(), plan.add_list(&row, &self.path, list, &name)?));
         }
-        plan.store(transaction)?;
-        let options = self.options(&made)?.to_text()?;
+        let home = plan.home();
+        plan.store(transaction, checked)?;
+        let options = SiteOptions { home, ..self.options(&made)? }.to_text()?;
         site::put(transaction, row.id, &SiteRow { template: self.template.name.clone(), options })?;
         let detail = Detail::from(self.path.as_str()).fact(&self.template.name);
         guard.record(transaction, row.id, "template.apply", detail)?;
@@ -267,6 +286,7 @@ impl MakingSite {
             accent: self.template.accent.as_deref().map(Accent::parse).transpose()?,
             navigation,
             logo: None,
+            home: None,
         })
     }
 
@@ -313,6 +333,11 @@ impl MakingSite {
         }
         Ok(())
     }
+}
+
+/// Returns whether the pages of a library are published when they are made.
+fn has_published_pages(list: &ListTemplate) -> bool {
+    !list.pages.is_empty() && list.versioning.as_deref() == Some(Versioning::MajorMinor.as_str())
 }
 
 /// Turns an error about something that a template names into one about the template. Others stay as they are.

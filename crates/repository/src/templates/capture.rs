@@ -8,15 +8,15 @@ use database::content::{node, record};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right};
 
 use super::format::{
-    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_ROWS, MAX_TEMPLATE_BYTES, Template, TemplateKind,
-    Text, invalid, value_to_toml,
+    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, MAX_TEMPLATE_BYTES,
+    PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, invalid, value_to_toml,
 };
 use super::view_query;
 use crate::columns::ColumnSet;
 use crate::items::item::Item;
 use crate::look::LinkTarget;
 use crate::session::known::Viewed;
-use crate::{Column, Session, Sort, Target};
+use crate::{Column, Session, Sort, Target, VersionChoice};
 
 /// Number of rows that are looked at, of which a caller who may not see all of them gets fewer.
 const LOOKED_AT: usize = 1_000;
@@ -30,7 +30,8 @@ pub struct TemplateDraft {
     pub title: String,
     /// What one gets.
     pub description: String,
-    /// Set to take along the first 200 rows of each list.
+    /// Set to take along the first 200 rows of each list, and the first 50 pages of each library. The home page of a
+    /// site is always taken along.
     pub with_rows: bool,
 }
 
@@ -81,8 +82,13 @@ impl Session {
         below.retain(|item| matches!(item.kind, NodeKind::Library | NodeKind::List) && item.rights.has(Right::View));
         // In the order in which they were created.
         below.sort_by_key(|item| item.id);
+        let home = self.site_home(&target).await?;
         for item in &below {
-            template.lists.push(self.list_template(item, rows, budget).await?);
+            let mut list = self.list_template(item, rows, budget).await?;
+            if item.kind == NodeKind::Library {
+                list.pages = self.pages_of(item, home.as_ref(), rows, budget).await?;
+            }
+            template.lists.push(list);
         }
         let look = self.site_look(&target).await?;
         template.accent = look.accent.map(|accent| accent.as_str().to_owned());
@@ -100,6 +106,42 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Returns the pages of a library, or only the home page of its site. Longer ones than a template can have, and
+    /// those in folders, are left out.
+    async fn pages_of(
+        &self,
+        library: &Item,
+        home: Option<&Item>,
+        all: bool,
+        budget: &mut Budget,
+    ) -> Result<Vec<PageTemplate>> {
+        let home = home.filter(|home| home.path.rsplit_once('/').is_some_and(|(above, _)| above == library.path));
+        let mut found: Vec<Item> = home.cloned().into_iter().collect();
+        if all {
+            let (_, page) = self.list(&Target::Id(library.id), Sort::Name, false, None, MAX_PAGE).await?;
+            let is_new = |item: &Item| home.is_none_or(|home| home.id != item.id);
+            found.extend(page.items.into_iter().filter(is_new));
+        }
+        found.retain(|item| {
+            let is_page = item.kind == NodeKind::Document && item.name.ends_with(PAGE_EXTENSION);
+            is_page && item.rights.has(Right::View) && item.size <= MAX_PAGE_BYTES as u64
+        });
+        found.truncate(MAX_PAGES);
+        let mut pages = Vec::with_capacity(found.len());
+        for item in found {
+            let mut content = self.open(&Target::Id(item.id), VersionChoice::Visible).await?;
+            let mut bytes = Vec::new();
+            while let Some(chunk) = content.next_chunk().await? {
+                bytes.extend_from_slice(&chunk);
+            }
+            let Ok(text) = String::from_utf8(bytes) else { continue };
+            budget.0 = budget.0.checked_sub(text.len()).ok_or_else(too_large)?;
+            let is_home = home.is_some_and(|home| home.id == item.id);
+            pages.push(PageTemplate { name: Text::Same(item.name), text: Text::Same(text), home: is_home });
+        }
+        Ok(pages)
     }
 
     async fn list_template(&self, item: &Item, rows: bool, budget: &mut Budget) -> Result<ListTemplate> {
@@ -127,6 +169,7 @@ impl Session {
             columns: columns.iter().map(|column| column_template(column, type_name)).collect(),
             views: views.iter().filter(|view| view.shared).map(view).collect(),
             rows: Vec::new(),
+            pages: Vec::new(),
         };
         if rows && is_list {
             let most = budget.0;
@@ -139,11 +182,11 @@ impl Session {
     }
 }
 
-/// Bytes that the rows of a template may still take.
+/// Bytes that the rows and pages of a template may still take.
 struct Budget(usize);
 
 fn too_large() -> Error {
-    invalid(format!("its rows take more than {} MiB: save it without rows", MAX_TEMPLATE_BYTES >> 20))
+    invalid(format!("its rows and pages take more than {} MiB: save it without them", MAX_TEMPLATE_BYTES >> 20))
 }
 
 fn some(text: &str) -> Option<String> {

@@ -7,6 +7,7 @@ mod built_in;
 mod capture;
 mod format;
 mod formulas;
+mod pages;
 mod plan;
 mod saved;
 mod view_query;

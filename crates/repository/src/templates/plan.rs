@@ -16,12 +16,13 @@ use model::{
 
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::set_options;
+use super::pages::{self, PageTexts, PlannedPage};
 use super::view_query::{self, NamedColumn};
 use crate::columns::fields::{Completing, complete, title_of};
 use crate::columns::{ColumnSet, TakenValues};
 use crate::content::saved_views::MAX_VIEW_BYTES;
 use crate::items::containers::ROW_VERSIONS;
-use crate::session::guard::Guard;
+use crate::session::guard::{Checked, Guard};
 use crate::session::target::join;
 
 /// Limit on the bytes of all rows, which are in memory together.
@@ -39,11 +40,14 @@ pub(super) struct Plan<'a> {
     views: Vec<SavedViewRow>,
     /// Rows with their values, by the position of a column in `columns`. All rows of one list follow each other.
     rows: Vec<(NodeRow, Vec<(usize, ColumnValue)>)>,
+    pages: Vec<PlannedPage>,
     events: Vec<EventRow>,
+    texts: &'a PageTexts,
+    home: Option<Id>,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(guard: &'a Guard, language: &'a str, now: Timestamp) -> Self {
+    pub(super) fn new(guard: &'a Guard, language: &'a str, texts: &'a PageTexts, now: Timestamp) -> Self {
         Self {
             guard,
             language,
@@ -54,7 +58,10 @@ impl<'a> Plan<'a> {
             columns: Vec::new(),
             views: Vec::new(),
             rows: Vec::new(),
+            pages: Vec::new(),
             events: Vec::new(),
+            texts,
+            home: None,
         }
     }
 
@@ -79,6 +86,7 @@ impl<'a> Plan<'a> {
         self.add_columns(node.id, list)?;
         self.add_views(node.id, list, first)?;
         self.add_rows(&node, &path, list, first)?;
+        self.add_pages(&node, &path, list)?;
         let id = node.id;
         self.add_node(node, &path)?;
         Ok(id)
@@ -164,8 +172,29 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
+    fn add_pages(&mut self, library: &NodeRow, path: &str, template: &ListTemplate) -> Result<()> {
+        for page in &template.pages {
+            let name = Name::new(page.name.in_language(self.language))?;
+            let node =
+                NodeRow::new(self.guard.next_id(), library, NodeKind::Document, &name, self.guard.caller(), self.now);
+            let path = join(path, name.as_str());
+            self.events.push(self.guard.event(self.guard.caller(), node.id, "document.create", path.into())?);
+            if page.home {
+                self.home = Some(node.id);
+            }
+            let bytes = self.texts.of(page.text.in_language(self.language))?;
+            self.pages.push(PlannedPage { node, bytes });
+        }
+        Ok(())
+    }
+
+    /// Returns the page with which the site opens.
+    pub(super) fn home(&self) -> Option<Id> {
+        self.home
+    }
+
     /// Stores everything.
-    pub(super) fn store(mut self, transaction: &mut Transaction<'_>) -> Result<()> {
+    pub(super) fn store(mut self, transaction: &mut Transaction<'_>, checked: &Checked) -> Result<()> {
         node::insert_many(transaction, &self.nodes)?;
         library::insert_many(transaction, &self.settings)?;
         for (id, list, name) in &self.types {
@@ -206,6 +235,7 @@ impl<'a> Plan<'a> {
         for of_list in records.chunk_by(|(one, _), (other, _)| one.library_id == other.library_id) {
             record::insert_many(transaction, of_list)?;
         }
+        pages::store(transaction, self.guard, checked, self.pages, self.now)?;
         self.guard.record_all(transaction, &self.events)
     }
 }

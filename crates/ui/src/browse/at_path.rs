@@ -16,7 +16,13 @@ use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::lists::row;
+use crate::pages::{page_document, show as page};
 use crate::wording::names::names;
+
+/// Query parameter for the contents of a site that has a home page.
+const CONTENTS: &str = "contents";
+/// Query parameter for the page about a document that is shown as a page itself.
+const DETAILS: &str = "details";
 
 #[derive(Template)]
 #[template(path = "site.html")]
@@ -30,12 +36,14 @@ struct SitePage<'a> {
     sites: Vec<Row<'a>>,
     may_add_library: bool,
     may_add_site: bool,
+    /// True if the site has a home page that was not asked for.
+    has_home: bool,
 }
 
 /// Shows the item at the path of the URL.
 pub async fn browse(visit: Visit, uri: Uri) -> PageResult {
     let target = address::target(&uri)?;
-    show(visit, &target, View::parse(uri.query().unwrap_or_default())).await
+    show(visit, &target, uri.query().unwrap_or_default()).await
 }
 
 /// Redirects from an identifier to the current page of the item.
@@ -44,20 +52,40 @@ pub async fn by_id(visit: Visit, Path(id): Path<String>) -> PageResult {
     Ok(Redirect::to(&address::browse(&item.path)).into_response())
 }
 
-async fn show(mut visit: Visit, target: &Target, view: View) -> PageResult {
+async fn show(mut visit: Visit, target: &Target, query: &str) -> PageResult {
     let way = visit.session.item_with_ancestors(target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is nothing at this address"))?;
     navigation::fill_side_bar(&mut visit, &way).await?;
     navigation::set_search_place(&mut visit.page, &way);
     match item.kind {
-        NodeKind::Site => site(&visit, &way, item).await,
-        NodeKind::Library | NodeKind::Folder | NodeKind::List => listing::show(&visit, &way, item, view).await,
+        NodeKind::Site => match is_chosen(query, CONTENTS) {
+            true => site(&visit, &way, item, true).await,
+            false => match page::home(&visit, &way, item).await? {
+                Some(home) => Ok(home),
+                None => site(&visit, &way, item, false).await,
+            },
+        },
+        NodeKind::Library | NodeKind::Folder | NodeKind::List => {
+            listing::show(&visit, &way, item, View::parse(query)).await
+        }
         NodeKind::Row => row::show(&visit, &way, item).await,
+        NodeKind::Document if page_document::is_page(item) && !is_chosen(query, DETAILS) => {
+            match page::show(&visit, &way, item, None).await {
+                Ok(page) => Ok(page),
+                // The page about the document says what is the matter with its content.
+                Err(_) => overview::show(&visit, &way, item).await,
+            }
+        }
         NodeKind::Document => overview::show(&visit, &way, item).await,
     }
 }
 
-async fn site(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
+/// Returns whether the query of an address has a word as a key.
+fn is_chosen(query: &str, word: &str) -> bool {
+    form_urlencoded::parse(query.as_bytes()).any(|(key, _)| key == word)
+}
+
+async fn site(visit: &Visit, way: &[Item], item: &Item, has_home: bool) -> PageResult {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
     let here = address::browse(&item.path);
@@ -74,5 +102,6 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         sites,
         may_add_library: item.rights.has(Right::ManageLibraries),
         may_add_site: item.rights.has(Right::ManageSite),
+        has_home,
     }))
 }

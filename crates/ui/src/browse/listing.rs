@@ -281,7 +281,8 @@ fn rows<'a>(
         .collect()
 }
 
-fn part<'a>(
+/// Returns the cell of an item in a column.
+pub fn part<'a>(
     page: &'a Page,
     me: Id,
     found: &Listed,

@@ -5,7 +5,7 @@ mod bin;
 mod bulk_edit;
 mod change;
 mod home;
-mod listing;
+pub mod listing;
 mod name_conflict;
 mod search;
 mod selection;

@@ -8,6 +8,7 @@ pub mod confirm_form;
 pub mod csv;
 pub mod dialog;
 pub mod error_page;
+pub mod escape;
 pub mod fault;
 pub mod fields;
 pub mod flash;

@@ -108,6 +108,18 @@ async fn added(visit: &Visit, fields: &Fields) -> Result<Option<SiteLink>> {
     Ok(Some(SiteLink { label, target: LinkTarget::Address(path.to_owned()) }))
 }
 
+/// Chooses the page that the site opens with; none without a page.
+pub async fn save_home(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let site = Target::Id(id.parse()?);
+    let home = if fields.text("page").is_empty() { None } else { Some(fields.id("page")?) };
+    let change = SiteLookChange { home: Some(home), ..SiteLookChange::default() };
+    visit.session.change_site_look(&site, change).await?;
+    let path = visit.session.item(&site).await?.path;
+    let toast = if home.is_some() { "toast.home-page" } else { "toast.no-home-page" };
+    Ok(done(&address::browse(&path), &Flash::new(toast, "")))
+}
+
 /// Stores the colour of the site.
 pub async fn save_accent(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let accent = Some(sent.fields.text("accent")).filter(|word| !word.is_empty());

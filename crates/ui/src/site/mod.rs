@@ -22,6 +22,7 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/new-site", get(new_site::ask).post(new_site::make))
         .route("/items/{id}/site-settings", get(settings::show).post(settings::save))
         .route("/items/{id}/navigation", post(look::save_navigation))
+        .route("/items/{id}/home-page", post(look::save_home))
         .route("/items/{id}/accent", post(look::save_accent))
         .route("/items/{id}/logo", get(look::logo).post(look::upload_logo))
         .route("/items/{id}/logo/delete", post(look::remove_logo))

@@ -75,6 +75,7 @@ impl Case {
         };
         let items = [
             "path", "fresh", "deep", "document", "plain", "folder", "target", "held", "locked", "entry", "lock", "den",
+            "page",
         ];
         let case_of = text.contains("/case-{n}") || text.contains("/target-{n}") || text.contains("/den-{n}");
         if case_of || speaks_of(&items) || row.route.ends_with("/uploads") {
@@ -137,6 +138,10 @@ impl Case {
             let unseen: Id = farm.id(&format!("Documents/den-{n}/unseen.txt")).await.parse().unwrap();
             self.admin.break_inheritance(&unseen.into(), false).await.unwrap();
             self.words.insert("den", farm.id(&format!("Documents/den-{n}")).await);
+        }
+        if text.contains("page}") {
+            farm.put(&format!("Documents/case-{n}/page.md"), "# Page").await.expect(201);
+            self.words.insert("page", farm.id(&format!("Documents/case-{n}/page.md")).await);
         }
         if text.contains("{id=held}") {
             self.admin.check_out(&id.into()).await.unwrap();

@@ -89,7 +89,7 @@ impl Node {
             "documents" => Self::Documents,
             "folder" => Self::Folder,
             "document" => Self::Leaf,
-            "plain" => Self::Plain,
+            "plain" | "page" => Self::Plain,
             "target" => Self::Target,
             "lair" | "den" => Self::Lair,
             "sub" => Self::Sub,

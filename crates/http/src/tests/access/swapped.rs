@@ -9,9 +9,10 @@ use super::table::{self, Row};
 use super::{Farm, Faults, REST, Reply, canary};
 
 /// Placeholder words for items.
-const ITEMS: [&str; 17] = [
+const ITEMS: [&str; 18] = [
     "document",
     "plain",
+    "page",
     "folder",
     "target",
     "site",

@@ -58,6 +58,10 @@ impl Template {
         for list in &self.lists {
             check_list::check(list)?;
         }
+        let homes = self.lists.iter().flat_map(|list| &list.pages).filter(|page| page.home).count();
+        if homes > 1 {
+            return Err(invalid(format!("{homes} pages have home = true, and a site opens with one of them")));
+        }
         distinct("list", self.lists.iter().map(|list| &list.name))?;
         for asked in &self.ask {
             check_line("an entry in ask", asked, MAX_LABEL, true)?;

@@ -11,7 +11,7 @@ use crate::templates::formulas::set_options;
 
 use super::reason::invalid;
 use super::rules::{at_most, check_line, check_name, distinct, is_template_name, short};
-use super::template::{ColumnTemplate, Holds, ListTemplate, ViewColumn, ViewTemplate};
+use super::template::{ColumnTemplate, Holds, ListTemplate, PageTemplate, ViewColumn, ViewTemplate};
 use super::text::Text;
 use super::values::value_of;
 
@@ -25,6 +25,11 @@ const MAX_LANGUAGES: usize = 40;
 const MAX_VERSIONS: u32 = 50_000;
 /// Limit on the rows of one list.
 pub(in crate::templates) const MAX_ROWS: usize = 200;
+/// Limit on the pages of one library, and on the bytes of each of their texts.
+pub(in crate::templates) const MAX_PAGES: usize = 50;
+pub(in crate::templates) const MAX_PAGE_BYTES: usize = 64 << 10;
+/// The end of the names of pages.
+pub(in crate::templates) const PAGE_EXTENSION: &str = ".md";
 /// Limit on the bytes of all texts of one row.
 const MAX_ROW_BYTES: usize = 256 << 10;
 
@@ -93,6 +98,7 @@ fn check_parts(list: &ListTemplate) -> Result<()> {
             return Err(invalid("more than one view is the default".to_owned()));
         }
         let languages = languages_of(list);
+        check_pages(list)?;
         list.rows.iter().enumerate().try_for_each(|(index, row)| {
             check_row(list, row, &languages).map_err(|why| invalid(format!("row {}: {why}", index + 1)))
         })
@@ -102,6 +108,28 @@ fn check_parts(list: &ListTemplate) -> Result<()> {
         [reason] => invalid(format!("list {:?}: {reason}", short(list.name.key()))),
         _ => error,
     })
+}
+
+fn check_pages(list: &ListTemplate) -> Result<()> {
+    at_most("pages", list.pages.len(), MAX_PAGES)?;
+    if list.holds == Holds::Rows && !list.pages.is_empty() {
+        return Err(invalid("pages are documents of a library, not rows of a list".to_owned()));
+    }
+    distinct("page", list.pages.iter().map(|page| &page.name))?;
+    for PageTemplate { name, text, .. } in &list.pages {
+        check_name("a page", name)?;
+        if name.all().iter().any(|name| !name.ends_with(PAGE_EXTENSION)) {
+            return Err(invalid(format!(
+                "the name of the page {:?} must end with {PAGE_EXTENSION}",
+                short(name.key())
+            )));
+        }
+        if text.all().iter().any(|text| text.len() > MAX_PAGE_BYTES) {
+            let most = MAX_PAGE_BYTES >> 10;
+            return Err(invalid(format!("the page {:?} has more than {most} KiB of text", short(name.key()))));
+        }
+    }
+    Ok(())
 }
 
 fn check_settings(list: &ListTemplate) -> Result<()> {

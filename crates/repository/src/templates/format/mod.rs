@@ -17,9 +17,9 @@ pub use read::MAX_TEMPLATE_BYTES;
 pub use template::{Template, TemplateKind};
 pub use text::Text;
 
-pub(super) use template::{ColumnTemplate, Holds, LinkTemplate, ListTemplate, ViewColumn, ViewTemplate};
+pub(super) use template::{ColumnTemplate, Holds, LinkTemplate, ListTemplate, PageTemplate, ViewColumn, ViewTemplate};
 
-pub(super) use check_list::{MAX_ROWS, kind_of};
+pub(super) use check_list::{MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, PAGE_EXTENSION, kind_of};
 pub(super) use reason::invalid;
 pub(super) use rules::is_template_name;
 pub(super) use template::FORMAT;

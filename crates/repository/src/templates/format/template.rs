@@ -148,6 +148,22 @@ pub struct ListTemplate {
     /// Rows: values by column.
     #[serde(default)]
     pub rows: Vec<toml::Table>,
+    /// Pages of a library.
+    #[serde(default)]
+    pub pages: Vec<PageTemplate>,
+}
+
+/// A page: a Markdown document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageTemplate {
+    /// Name, which ends with `.md`.
+    pub name: Text,
+    /// Its text.
+    pub text: Text,
+    /// Set for the page that the site opens with.
+    #[serde(default)]
+    pub home: bool,
 }
 
 /// A column.

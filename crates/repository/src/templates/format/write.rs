@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use toml::Value;
 
 use super::template::{
-    ColumnTemplate, GrantTemplate, Holds, LinkTemplate, ListTemplate, Template, TemplateKind, ViewColumn, ViewTemplate,
+    ColumnTemplate, GrantTemplate, Holds, LinkTemplate, ListTemplate, PageTemplate, Template, TemplateKind, ViewColumn,
+    ViewTemplate,
 };
 use super::text::Text;
 
@@ -80,6 +81,7 @@ impl Out {
         self.values("columns", list.columns.iter().map(column));
         self.values("views", list.views.iter().map(view));
         self.values("rows", list.rows.iter().map(table));
+        self.values("pages", list.pages.iter().map(page));
     }
 }
 
@@ -90,16 +92,24 @@ fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            // Nothing in a string that is written to can fail.
-            c if c.is_control() => drop(write!(out, "\\u{:04X}", u32::from(c))),
-            c => out.push(c),
+            c => escape(c, &mut out),
         }
     }
     out.push('"');
     out
+}
+
+/// Writes a character other than a quotation mark. A line end stays one.
+fn escape(c: char, out: &mut String) {
+    match c {
+        '\\' => out.push_str("\\\\"),
+        '\t' => out.push_str("\\t"),
+        '\n' => out.push('\n'),
+        // Nothing in a string that is written to can fail.
+        c if c.is_control() => drop(write!(out, "\\u{:04X}", u32::from(c))),
+        c => out.push(c),
+    }
 }
 
 fn is_bare(key: &str) -> bool {
@@ -145,6 +155,34 @@ fn table(entries: &toml::Table) -> String {
 
 fn yes(set: bool) -> Option<String> {
     set.then(|| true.to_string())
+}
+
+fn page(page: &PageTemplate) -> String {
+    let whole = match &page.text {
+        Text::Same(text) => lines(text),
+        Text::Languages(texts) => inline(texts.iter().map(|(tag, text)| (tag, lines(text)))),
+    };
+    present([("name", Some(text(&page.name))), ("home", yes(page.home)), ("text", Some(whole))])
+}
+
+/// Writes a text of several lines as it is read.
+fn lines(text: &str) -> String {
+    if !text.contains('\n') {
+        return quoted(text);
+    }
+    let mut out = "\"\"\"\n".to_owned();
+    let mut quotes = 0;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        quotes = if c == '"' { quotes + 1 } else { 0 };
+        match c {
+            // Three in a row, or one before the closing ones, would end the text.
+            '"' if quotes % 3 == 0 || rest.peek().is_none() => out.push_str("\\\""),
+            '"' => out.push('"'),
+            c => escape(c, &mut out),
+        }
+    }
+    out + "\"\"\""
 }
 
 fn grant(grant: &GrantTemplate) -> String {

@@ -54,6 +54,8 @@ const EXAMPLES: [(&str, &str); 12] = [
 #[serde(default)]
 pub struct Wish {
     q: String,
+    /// A filter that is put before the query, from a search box on a page.
+    within: String,
     /// Order of the results; relevance for any other text than those of the links.
     sort: String,
     /// Limit on the results, one of [`RESULT_LIMITS`]. Any other text stands for the first.
@@ -130,7 +132,7 @@ impl PersonLink {
 /// Shows the results page, or only suggestions for the search box and the palette.
 pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A longer pasted text is truncated, because its beginning is the most useful query.
-    let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
+    let asked: String = format!("{} {}", wish.within, wish.q).trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
         let found = visit.session.suggest(&asked, SUGGESTED_ITEMS).await?;
         let marker = NameMarker::of(&asked);

@@ -1,9 +1,13 @@
 //! Entry points for the fuzz targets of previews: conversion of stored bytes to lines, tables and HTML.
 
-use super::{decode, escape, kind, markdown, table};
+use super::{decode, kind, table};
+use crate::frame::escape;
+use crate::pages::link::LinkBase;
+use crate::pages::markdown;
+use crate::pages::text::PageText;
 
 /// Elements that rendered Markdown may contain.
-const ELEMENTS: [&str; 32] = [
+const ELEMENTS: [&str; 33] = [
     "a",
     "blockquote",
     "br",
@@ -14,6 +18,7 @@ const ELEMENTS: [&str; 32] = [
     "dl",
     "dt",
     "em",
+    "h2",
     "h3",
     "h4",
     "h5",
@@ -61,7 +66,8 @@ pub fn preview(input: &[u8]) {
     assert!(!plain || text.is_some(), "a text is one");
     let Some(text) = text else { return };
     assert!(!text.contains(['\r', '\0']));
-    match choice >> 1 & 3 {
+    match choice >> 1 & 7 {
+        4 => page(&text),
         0 => {
             let Some((sheet, _)) = table::read(&text) else { return };
             assert!(sheet.rows.len() <= 200);
@@ -69,7 +75,7 @@ pub fn preview(input: &[u8]) {
             assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()));
             assert!(sheet.rows.iter().flatten().chain(&sheet.head).all(|cell| cell.chars().count() <= 301));
         }
-        1 => drawn(&markdown::draw(&text)),
+        1 => drawn(&markdown::preview(&text)),
         2 => {
             let lines = escape::lines(&text);
             assert_eq!(text_of(&lines.join("\n")), text);
@@ -82,8 +88,33 @@ pub fn preview(input: &[u8]) {
     }
 }
 
-/// Checks that all HTML is ours: known elements, no scripts, and links only to external addresses.
+/// Draws a page, and checks that its insets stand where they should, and that nothing of the text is taken for one.
+fn page(text: &str) {
+    let parsed = PageText::parse(text);
+    assert!(parsed.title.chars().count() <= 255);
+    let page = markdown::page(parsed.body, &LinkBase { folder: "team/Pages" });
+    let insets: Vec<String> = page.insets.iter().map(|_| "<hr>".to_owned()).collect();
+    let markup = page.with_insets(&insets);
+    assert!(!markup.contains('\0'));
+    let drawn = markup.matches("<hr>").count();
+    assert!(drawn >= insets.len(), "each inset is drawn once");
+    let mut ids: Vec<_> = page.headings.iter().map(|heading| &heading.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), page.headings.len(), "each heading has an identifier of its own");
+    elements(&markup, &["class", "href", "id", "rel", "start"], |target| {
+        let here = target.starts_with('/') && !target.starts_with("//");
+        here || target.starts_with("#") || leads_elsewhere(target)
+    });
+}
+
+/// Checks the HTML of a preview, in which links lead only to external addresses.
 fn drawn(markup: &str) {
+    elements(markup, &["class", "href", "rel", "start"], leads_elsewhere);
+}
+
+/// Checks that all HTML is ours: known elements and attributes, no scripts, and links only to where they may lead.
+fn elements(markup: &str, attributes: &[&str], may_lead_to: impl Fn(&str) -> bool) {
     for piece in markup.split('<').skip(1) {
         let (tag, _) = piece.split_once('>').expect("a tag that begins ends");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
@@ -92,13 +123,16 @@ fn drawn(markup: &str) {
         while let Some((name, (value, after))) =
             rest.split_once("=\"").and_then(|(name, rest)| Some((name.trim(), rest.split_once('"')?)))
         {
-            assert!(["class", "href", "rel", "start"].contains(&name), "{tag:?}");
-            let elsewhere = ["http://", "https://", "mailto:"].iter().any(|begin| begins_with(value, begin));
-            assert!(name != "href" || elsewhere, "{tag:?}");
+            assert!(attributes.contains(&name), "{tag:?}");
+            assert!(name != "href" || may_lead_to(value), "{tag:?}");
             rest = after;
         }
         assert!(["", "/"].contains(&rest.trim()), "{tag:?}");
     }
+}
+
+fn leads_elsewhere(target: &str) -> bool {
+    ["http://", "https://", "mailto:"].iter().any(|begin| begins_with(target, begin))
 }
 
 fn begins_with(text: &str, beginning: &str) -> bool {

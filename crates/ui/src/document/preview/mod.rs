@@ -3,13 +3,11 @@
 //! Stored content never becomes our HTML: texts are escaped, and Markdown is rendered from its parsed form. Only the
 //! first part of a text is read, so the cost does not depend on its size.
 
-pub(super) mod decode;
-mod escape;
+pub mod decode;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod kind;
 mod language;
-mod markdown;
 pub(super) mod pages;
 mod table;
 
@@ -18,7 +16,9 @@ use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, Ver
 
 use super::preview::kind::PreviewKind;
 pub use super::preview::table::Sheet;
+use crate::frame::escape;
 use crate::frame::visit::Visit;
+use crate::pages::markdown;
 use http_core::converter::{self, Converter};
 use http_core::server::request_body;
 
@@ -157,7 +157,7 @@ fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
     }
     let Some(text) = decode::decode(bytes, cut) else { return Preview::Nothing };
     match kind {
-        PreviewKind::Markdown => Preview::Markdown(markdown::draw(&text), cut),
+        PreviewKind::Markdown => Preview::Markdown(markdown::preview(&text), cut),
         PreviewKind::Table => match table::read(&text) {
             Some((sheet, more)) => Preview::Table(sheet, cut || more),
             None => lines(&text, None, cut),
@@ -177,6 +177,11 @@ fn lines(text: &str, language: Option<&'static str>, cut: bool) -> Preview {
 /// Returns whether a document is text, so that its versions can be compared.
 pub fn is_text(item: &Item) -> bool {
     matches!(kind::of(&item.media_type, &item.name), PreviewKind::Text(_) | PreviewKind::Markdown | PreviewKind::Table)
+}
+
+/// Returns whether a document is Markdown.
+pub fn is_markdown(item: &Item) -> bool {
+    kind::of(&item.media_type, &item.name) == PreviewKind::Markdown
 }
 
 #[cfg(test)]

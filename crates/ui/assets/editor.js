@@ -1,0 +1,185 @@
+// The editor of pages: buttons and keys that write Markdown into the text, and a preview beside it. Without scripts, the text
+// can be written and saved all the same.
+const form = document.querySelector("[data-editor]");
+const area = form.querySelector("textarea");
+const bar = form.querySelector(".editor-bar");
+const seen = form.querySelector("[data-seen]");
+const PAUSE = 400;
+
+/** Replaces a range of the text, so that the browser can undo it, and selects a part of what was put there. */
+function put(from, to, text, select = [text.length, text.length]) {
+  area.focus();
+  area.setSelectionRange(from, to);
+  // The only way to write that keeps the browser's own undo.
+  if (!document.execCommand("insertText", false, text)) area.setRangeText(text, from, to, "end");
+  area.setSelectionRange(from + select[0], from + select[1]);
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** Puts signs around the selection, takes them away, or steps over those that end what was typed. */
+function around(sign) {
+  const { selectionStart: from, selectionEnd: to, value } = area;
+  const inner = value.slice(from, to);
+  const outer = value.slice(from - sign.length, from) === sign && value.slice(to, to + sign.length) === sign;
+  const ends = from === to && value.slice(to, to + sign.length) === sign;
+  if (ends && !outer) area.setSelectionRange(to + sign.length, to + sign.length);
+  else if (outer) put(from - sign.length, to + sign.length, inner, [0, inner.length]);
+  else put(from, to, sign + inner + sign, [sign.length, sign.length + inner.length]);
+}
+
+/** Puts a sign before each line of the selection, or takes it away if all have it. */
+function before(sign) {
+  const { selectionStart, selectionEnd, value } = area;
+  const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+  const end = value.indexOf("\n", selectionEnd);
+  const to = end < 0 ? value.length : end;
+  const lines = value.slice(from, to).split("\n");
+  const signs = lines.map((_, at) => (sign === "1. " ? `${at + 1}. ` : sign));
+  const marked = lines.every((line, at) => line.startsWith(signs[at]));
+  const text = lines.map((line, at) => (marked ? line.slice(signs[at].length) : signs[at] + line)).join("\n");
+  put(from, to, text, lines.length > 1 ? [0, text.length] : [text.length, text.length]);
+}
+
+/** Puts a block between lines of its own; `[` and `]` in it enclose what is selected afterwards. */
+function block(text, select) {
+  const { selectionEnd, value } = area;
+  const end = value.indexOf("\n", selectionEnd);
+  const at = end < 0 ? value.length : end;
+  const ahead = at === 0 ? "" : value.slice(0, at).endsWith("\n") ? "\n" : "\n\n";
+  const start = text.indexOf(select);
+  put(at, at, `${ahead}${text}\n`, [ahead.length + start, ahead.length + start + select.length]);
+}
+
+function link(picture) {
+  const { selectionStart: from, selectionEnd: to, value } = area;
+  const inner = value.slice(from, to);
+  const address = /^(https?:\/\/|\/)\S+$/.test(inner);
+  const opening = picture ? "![" : "[";
+  const text = address ? `${opening}](${inner})` : `${opening}${inner}](${picture ? "picture.png" : "https://"})`;
+  const place = address || !inner ? [opening.length, opening.length] : [opening.length + inner.length + 2, text.length - 1];
+  put(from, to, text, place);
+}
+
+const tools = {
+  bold: () => around("**"),
+  italic: () => around("*"),
+  code: () => around("`"),
+  heading: () => before("## "),
+  quote: () => before("> "),
+  list: () => before("- "),
+  numbers: () => before("1. "),
+  link: () => link(false),
+  picture: () => link(true),
+  table: () => block("|  |  |\n|---|---|\n|  |  |", "|  |  |"),
+  see: () => show(seen.hidden),
+};
+
+function show(shown) {
+  seen.hidden = !shown;
+  bar.querySelector("[data-do=see]").setAttribute("aria-pressed", String(shown));
+  if (shown) draw();
+}
+
+// The preview is asked for when typing pauses, one at a time.
+let timer;
+let drawing = false;
+let again = false;
+let drawn;
+
+async function draw() {
+  if (seen.hidden) return;
+  if (drawing) {
+    again = true;
+    return;
+  }
+  const text = area.value;
+  if (text === drawn) return;
+  drawing = true;
+  try {
+    const body = new URLSearchParams({ form_token: form.elements.form_token.value, text });
+    const answer = await fetch(form.dataset.preview, { method: "POST", body });
+    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
+    const scroll = seen.scrollTop;
+    seen.innerHTML = await answer.text();
+    seen.scrollTop = scroll;
+    drawn = text;
+  } catch {
+    drawn = undefined;
+    const note = document.createElement("p");
+    note.className = "soft";
+    note.textContent = form.dataset.noPreview;
+    seen.replaceChildren(note);
+  } finally {
+    drawing = false;
+  }
+  if (again) {
+    again = false;
+    draw();
+  }
+}
+
+const stored = area.value;
+let sent = false;
+area.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(draw, PAUSE);
+});
+// What is typed has been refused or not saved before, if the form shows a fault.
+const unsaved = () => !sent && (area.value !== stored || form.dataset.fault !== undefined);
+addEventListener("beforeunload", (event) => {
+  if (unsaved()) event.preventDefault();
+});
+form.addEventListener("submit", () => { sent = true; });
+
+bar.hidden = false;
+bar.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.do) tools[button.dataset.do]();
+  if (button?.dataset.part) {
+    const text = button.dataset.text ? `${button.dataset.text}\n` : "";
+    button.closest("[popover]").hidePopover();
+    block(`\`\`\`part-${button.dataset.part}\n${text}\`\`\``, text.trimEnd() || "```");
+  }
+});
+// One stop for the whole toolbar, as for other toolbars; arrows go from button to button.
+const buttons = [...bar.querySelectorAll(":scope > button")];
+buttons.forEach((button, at) => { button.tabIndex = at ? -1 : 0; });
+bar.addEventListener("keydown", (event) => {
+  const at = buttons.indexOf(event.target);
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (at < 0 || !step) return;
+  event.preventDefault();
+  buttons[at].tabIndex = -1;
+  const next = buttons[(at + step + buttons.length) % buttons.length];
+  next.tabIndex = 0;
+  next.focus();
+});
+
+const KEYS = { b: "bold", i: "italic", k: "link" };
+form.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  const key = event.key.toLowerCase();
+  if (key === "s") {
+    event.preventDefault();
+    form.requestSubmit(form.querySelector("button[name=do][value=save]"));
+  } else if (event.target === area && KEYS[key]) {
+    event.preventDefault();
+    tools[KEYS[key]]();
+  }
+});
+
+// A list goes on with the next line; an empty item ends it.
+area.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+  const { selectionStart: at, selectionEnd, value } = area;
+  if (at !== selectionEnd) return;
+  const from = value.lastIndexOf("\n", at - 1) + 1;
+  const found = /^(\s*)([-*+]|(\d{1,9})\.|>) (\[[ x]\] )?/.exec(value.slice(from, at));
+  if (!found) return;
+  event.preventDefault();
+  if (found[0].length === at - from) put(from, at, "");
+  else put(at, at, `\n${found[1]}${found[3] ? `${Number(found[3]) + 1}.` : found[2]} ${found[4] ? "[ ] " : ""}`);
+});
+
+if (matchMedia("(min-width: 64rem)").matches) show(true);
+else show(false);

@@ -1,0 +1,158 @@
+//! The parts `documents` and `list`: the items of a library, a folder or a list.
+
+use askama::Template;
+use model::{ColumnKind, ColumnRole, NodeKind, fold};
+use repository::{Item, ListRequest, Sort, Target};
+use serde::Deserialize;
+
+use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
+use crate::browse::listing::{self, CellContent, Row};
+use crate::browse::view::{Key, View, Wide};
+use crate::frame::address;
+use crate::frame::page::Page;
+use crate::wording::cells;
+use crate::wording::names::names;
+
+/// Limit on columns whose values are read.
+const MAX_COLUMNS: usize = 200;
+
+/// The newest or first documents and folders of a library or folder.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Documents {
+    /// Path of the library or folder.
+    from: String,
+    title: Option<String>,
+    view: Option<String>,
+    limit: Option<usize>,
+    /// `newest` or `name`.
+    #[serde(default)]
+    order: Order,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    #[default]
+    Newest,
+    Name,
+}
+
+/// The rows of a list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// Path of the list.
+    from: String,
+    title: Option<String>,
+    view: Option<String>,
+    limit: Option<usize>,
+}
+
+/// A column of the table.
+struct Head {
+    label: String,
+    end: bool,
+}
+
+#[derive(Template)]
+#[template(path = "part-listing.html")]
+struct ListingPart<'a> {
+    page: &'a Page,
+    title: String,
+    href: String,
+    name_label: String,
+    heads: Vec<Head>,
+    rows: Vec<Row<'a>>,
+    is_list: bool,
+    /// True if there are more items than the part shows.
+    more: bool,
+}
+
+/// Draws documents and folders.
+pub async fn documents(around: &Surroundings<'_>, text: &str) -> PartResult {
+    let part: Documents = read(text)?;
+    let place = find(around, &part.from).await?;
+    if !matches!(place.kind, NodeKind::Library | NodeKind::Folder) {
+        return Err(PartFault::Unreadable(around.visit.page.s("part.no-library").to_owned()));
+    }
+    let view = match &part.view {
+        Some(name) => saved(around, &place, name).await?,
+        None => View {
+            sort: if matches!(part.order, Order::Name) { Sort::Name } else { Sort::Modified },
+            descending: matches!(part.order, Order::Newest),
+            columns: [Key::Modified, Key::By].map(|key| Wide { key, width: None }).to_vec(),
+            ..View::parse("")
+        },
+    };
+    draw(around, &place, view, part.title, entries(part.limit)).await
+}
+
+/// Draws the rows of a list.
+pub async fn list(around: &Surroundings<'_>, text: &str) -> PartResult {
+    let part: List = read(text)?;
+    let place = find(around, &part.from).await?;
+    if place.kind != NodeKind::List {
+        return Err(PartFault::Unreadable(around.visit.page.s("part.no-list").to_owned()));
+    }
+    let view = match &part.view {
+        Some(name) => saved(around, &place, name).await?,
+        None => {
+            let saved = around.visit.session.views(&Target::Id(place.id)).await?;
+            View::parse(saved.iter().find(|view| view.standard).map_or("", |view| view.query.as_str()))
+        }
+    };
+    draw(around, &place, view, part.title, entries(part.limit)).await
+}
+
+/// Finds a saved view by its name.
+async fn saved(around: &Surroundings<'_>, place: &Item, name: &str) -> PartResult<View> {
+    let views = around.visit.session.views(&Target::Id(place.id)).await?;
+    let found = views.iter().find(|view| fold(&view.name) == fold(name.trim()));
+    let found = found.ok_or_else(|| PartFault::Unreadable(around.visit.page.f1("part.no-view", name)))?;
+    Ok(View::parse(&found.query))
+}
+
+async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option<String>, limit: usize) -> PartResult {
+    let (page, session, target) = (&around.visit.page, &around.visit.session, Target::Id(place.id));
+    let columns = if view.values.is_empty() { Vec::new() } else { session.columns(&target).await?.0 };
+    let (filter, _) = view.filter(page, session, &columns).await?;
+    let request =
+        ListRequest { sort: view.sort, descending: view.descending, after: None, limit, columns: MAX_COLUMNS, filter };
+    let found = session.list_filtered(&target, request).await?;
+    let mut people = names(session, &found.page.items).await?;
+    people.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let is_list = place.kind == NodeKind::List;
+    let mut shown = if is_list { view.shown_in_list(&found.columns) } else { view.shown(&found.columns) };
+    if is_list && view.columns.is_empty() {
+        // When and by whom a row was changed is seldom what a page is about.
+        shown.retain(|wide| matches!(wide.key, Key::Own(_)));
+    }
+    let here = address::browse(&place.path);
+    let me = session.principal().id;
+    let row = |item| {
+        let parts = shown.iter().map(|wide| listing::part(page, me, &found, item, wide.key, &people)).collect();
+        Row { parts, ..listing::row(item, &here, &people) }
+    };
+    let head = |wide: &Wide| match wide.key {
+        Key::Own(id) => {
+            let column = found.columns.iter().find(|column| column.id == id);
+            Head {
+                label: column.map_or_else(String::new, |column| column.name.clone()),
+                end: column.is_some_and(|column| column.kind == ColumnKind::Number),
+            }
+        }
+        key => Head { label: listing::label(page, key).to_owned(), end: key == Key::Size },
+    };
+    let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
+    render(&ListingPart {
+        page,
+        title: title.unwrap_or_else(|| place.name.clone()),
+        name_label: named.map_or_else(|| page.s("column.name").to_owned(), |column| column.name.clone()),
+        heads: shown.iter().map(head).collect(),
+        rows: found.page.items.iter().map(row).collect(),
+        is_list,
+        more: found.page.next.is_some(),
+        href: here,
+    })
+}

@@ -1,0 +1,64 @@
+//! What all parts share: where they stand, how they are read, and why one is not shown.
+
+use askama::Template;
+use model::{Error, NodePath};
+use repository::{Item, Target};
+use serde::de::DeserializeOwned;
+
+use crate::frame::visit::Visit;
+use crate::pages::markdown::Heading;
+
+/// Number of entries that a part shows unless it says otherwise, and the limit on it.
+const USUAL_ENTRIES: usize = 10;
+const MAX_ENTRIES: usize = 50;
+
+/// The place of the parts of a page.
+pub struct Surroundings<'a> {
+    /// Who reads the page.
+    pub visit: &'a Visit,
+    /// The site of the page, in which paths begin.
+    pub site: &'a Item,
+    /// The headings of the page.
+    pub headings: &'a [Heading],
+}
+
+/// The reason why a part is not shown.
+pub enum PartFault {
+    /// What the page says cannot be shown.
+    Unreadable(String),
+    /// What it names cannot be read.
+    Failed(Error),
+}
+
+/// The HTML of a part.
+pub type PartResult<T = String> = Result<T, PartFault>;
+
+impl From<Error> for PartFault {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Reads what a part shows.
+pub fn read<T: DeserializeOwned>(text: &str) -> PartResult<T> {
+    toml::from_str(text).map_err(|error| PartFault::Unreadable(error.message().to_owned()))
+}
+
+/// Returns how many entries a part shows.
+pub fn entries(wanted: Option<usize>) -> usize {
+    wanted.unwrap_or(USUAL_ENTRIES).clamp(1, MAX_ENTRIES)
+}
+
+/// Finds what a part names: a path in the site of the page or, after a slash, in the farm.
+pub async fn find(around: &Surroundings<'_>, path: &str) -> PartResult<Item> {
+    let whole = match path.strip_prefix('/') {
+        Some(path) => path.to_owned(),
+        None => format!("{}/{path}", around.site.path),
+    };
+    Ok(around.visit.session.item(&Target::Path(NodePath::parse(whole.trim_matches('/'))?)).await?)
+}
+
+/// Draws a template.
+pub fn render(template: &impl Template) -> PartResult {
+    Ok(template.render().map_err(|error| Error::corrupt("a part of a page cannot be drawn").with_source(error))?)
+}

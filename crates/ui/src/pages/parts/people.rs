@@ -1,0 +1,59 @@
+//! The part `people`: users and groups by their logins or names.
+
+use askama::Template;
+use model::Code;
+use serde::Deserialize;
+
+use super::part::{PartFault, PartResult, Surroundings, read, render};
+use crate::frame::page::Page;
+
+/// Limit on the people of one part.
+const MAX_PEOPLE: usize = 30;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct People {
+    /// Logins or names.
+    people: Vec<String>,
+    title: Option<String>,
+}
+
+struct Person {
+    name: String,
+    login: String,
+}
+
+#[derive(Template)]
+#[template(path = "part-people.html")]
+struct PeoplePart<'a> {
+    page: &'a Page,
+    title: String,
+    people: Vec<Person>,
+}
+
+/// Draws people.
+pub async fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
+    let part: People = read(text)?;
+    let (page, session) = (&around.visit.page, &around.visit.session);
+    if part.people.len() > MAX_PEOPLE {
+        return Err(PartFault::Unreadable(page.f1("part.too-many-people", MAX_PEOPLE)));
+    }
+    let mut ids = Vec::with_capacity(part.people.len());
+    for name in &part.people {
+        match session.find_principal(name).await {
+            Ok(id) => ids.push(id),
+            // Somebody who has left does not take the page down.
+            Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let names = session.principal_names(&ids).await?;
+    let person = |id| {
+        names.get(id).map(|name| Person { name: name.name.clone(), login: name.login.clone().unwrap_or_default() })
+    };
+    render(&PeoplePart {
+        page,
+        title: part.title.unwrap_or_else(|| page.s("part.people").to_owned()),
+        people: ids.iter().filter_map(person).collect(),
+    })
+}

@@ -1,0 +1,180 @@
+//! A page as its readers see it.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::response::Response;
+use model::{Error, NodeKind, Result, Right};
+use repository::{Item, Session, Target};
+
+use super::link::LinkBase;
+use super::markdown::{self, Drawn, Inset};
+use super::page_document;
+use super::parts::{self, Surroundings};
+use super::text::PageText;
+use crate::frame::address;
+use crate::frame::fault::PageResult;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::names;
+use http_core::protocol::{content_type, segments};
+use http_core::server::request_body;
+
+/// What the text of a page becomes for its reader.
+pub struct DrawnPage {
+    /// Title; empty for none.
+    pub title: String,
+    /// Safe HTML.
+    pub body: String,
+    /// The reason why the front matter cannot be read; empty if it can.
+    pub fault: String,
+}
+
+/// What the reader of a page may do with it.
+struct Actions {
+    edit: bool,
+    publish: bool,
+    check_out: bool,
+    check_in: bool,
+    see_versions: bool,
+    make_home: bool,
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct PageView<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    title: String,
+    crumbs: Vec<Crumb>,
+    body: String,
+    fault: String,
+    modified_by: String,
+    held_by: Option<String>,
+    may: Actions,
+    site: &'a Item,
+    /// The site of which this is the home page.
+    home_of: Option<&'a Item>,
+    may_add_library: bool,
+    may_add_site: bool,
+}
+
+/// Shows a page that has already been found. `home_of` is the site whose home page it is shown as.
+pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Item>) -> PageResult {
+    let (content, text) = page_document::read(&visit.session, item).await?;
+    // The document may have changed since it was found.
+    let item = &content.item;
+    let site = site_of(way)?;
+    let drawn = draw(visit, site, &item.path, text).await?;
+    let session = &visit.session;
+    let mut people = vec![item.modified_by];
+    people.extend(item.check_out.map(|held| held.by));
+    let names = session.principal_names(&people).await?;
+    let is_mine = item.check_out.is_some_and(|held| held.by == session.principal().id);
+    let is_free = is_mine || item.check_out.is_none();
+    let may = Actions {
+        edit: item.rights.has(Right::Edit) && is_free,
+        publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
+        check_out: item.rights.has(Right::Edit) && item.check_out.is_none(),
+        see_versions: item.rights.has(Right::ViewVersions),
+        check_in: is_mine && item.rights.has(Right::Edit),
+        make_home: home_of.is_none() && site.rights.has(Right::ManageSite),
+    };
+    let title = match (home_of, drawn.title.is_empty()) {
+        (_, false) => drawn.title,
+        (Some(site), true) => site.name.clone(),
+        (None, true) => stem(&item.name).to_owned(),
+    };
+    Ok(html(&PageView {
+        page: &visit.page,
+        title,
+        crumbs: if home_of.is_some() { crumbs_of_site(way, site) } else { navigation::crumbs(way) },
+        body: drawn.body,
+        fault: drawn.fault,
+        modified_by: names::name_of(&names, item.modified_by),
+        held_by: item.check_out.filter(|_| !is_mine).map(|held| names::name_of(&names, held.by)),
+        may,
+        site,
+        may_add_library: home_of.is_some_and(|site| site.rights.has(Right::ManageLibraries)),
+        may_add_site: home_of.is_some_and(|site| site.rights.has(Right::ManageSite)),
+        home_of,
+        item,
+    }))
+}
+
+/// Shows the home page of a site, if it has one that the caller may read.
+pub async fn home(visit: &Visit, way: &[Item], site: &Item) -> Result<Option<Response>> {
+    let Some(home) = visit.session.site_home(&Target::Id(site.id)).await? else { return Ok(None) };
+    if !page_document::is_page(&home) {
+        return Ok(None);
+    }
+    match show(visit, way, &home, Some(site)).await {
+        Ok(page) => Ok(Some(page)),
+        Err(fault) => {
+            // The site is shown although its home page cannot be.
+            tracing::warn!(page = %home.id, "the home page of a site cannot be shown: {}", fault.into_error().report());
+            Ok(None)
+        }
+    }
+}
+
+/// Draws the text of a page at a path, as its reader sees it.
+pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String) -> Result<DrawnPage> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let parse = move |text: &[u8]| {
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let PageText { title, body, fault } = PageText::parse(text);
+        Ok((title, fault, markdown::page(body, &LinkBase { folder: &folder })))
+    };
+    let (title, fault, drawn) = request_body::parse_off_thread(text.into_bytes().into(), parse).await?;
+    let body = drawn.with_insets(&insets(visit, site, &drawn).await?);
+    Ok(DrawnPage { title, body, fault })
+}
+
+/// Returns the HTML of the parts and pictures.
+async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Result<Vec<String>> {
+    let around = Surroundings { visit, site, headings: &drawn.headings };
+    let mut images = HashMap::new();
+    let mut insets = Vec::with_capacity(drawn.insets.len());
+    for inset in &drawn.insets {
+        insets.push(match inset {
+            Inset::Part { kind, text } => parts::draw(&around, kind, text).await,
+            Inset::Image { path, description } => {
+                if !images.contains_key(path.as_str()) {
+                    images.insert(path.as_str(), image_address(&visit.session, path).await);
+                }
+                match images.get(path.as_str()) {
+                    Some(Some(address)) => markdown::image(address, description),
+                    _ => markdown::missing_image(visit.page.s("page.no-picture"), description),
+                }
+            }
+        });
+    }
+    Ok(insets)
+}
+
+/// Returns the address of a picture that the caller may read.
+async fn image_address(session: &Session, path: &str) -> Option<String> {
+    let target = Target::Path(model::NodePath::parse(path).ok()?);
+    let item = session.item(&target).await.ok()?;
+    let is_shown = item.rights.has(Right::View)
+        && content_type::shown_as(&item.media_type).is_some_and(|shown| shown.starts_with("image/"));
+    is_shown.then(|| format!("/download/{}/{}?show=yes", item.id, segments::encode(&item.name)))
+}
+
+/// Returns the site of an item.
+pub fn site_of(way: &[Item]) -> Result<&Item> {
+    let site = way.iter().rev().find(|item| item.kind == NodeKind::Site);
+    site.ok_or_else(|| Error::not_found("there is nothing at this address"))
+}
+
+fn crumbs_of_site(way: &[Item], site: &Item) -> Vec<Crumb> {
+    let above = way.iter().take_while(|item| item.id != site.id);
+    above.map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
+}
+
+/// Returns the name of a document without its extension.
+pub fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}

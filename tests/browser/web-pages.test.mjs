@@ -1,0 +1,184 @@
+// Pages: a new one, written with the tools of the editor, with parts and a picture, previewed, saved, saved by two at once, and
+// made the home page of its site.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
+} from './rig.mjs';
+import { png } from './samples.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  await server.json('POST', '/api/v1/users', { login: 'berta', display_name: 'Berta', password: PASSWORD });
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const editor = (page) => page.getByRole('textbox', { name: 'Text of the page' });
+const tool = (page, name) => page.getByRole('toolbar').getByRole('button', { name, exact: true });
+const article = (page) => page.locator('article.page');
+
+/** Makes a page in the library Documents, and stays in its editor. */
+async function newPage(page, title) {
+  await page.goto('/browse/Documents');
+  await page.getByRole('link', { name: 'New page' }).click();
+  await fillForm(page, { Title: title }, 'Create and edit');
+  await page.getByRole('heading', { name: `Edit ${title}.md` }).waitFor();
+}
+
+async function stored(path) {
+  return (await server.api('GET', `/api/v1/content/Documents/${encodeURIComponent(path)}`)).text();
+}
+
+for (const scheme of ['light', 'dark']) {
+  for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+    test(`a page is written and read: ${scheme}, ${screen}`, async () => {
+      const title = `Moving ${scheme} ${screen}`;
+      const at = (name) => `${scheme}-${screen}-${name}`;
+      await server.put(`plan-${scheme}-${screen}.png`, png(640, 320));
+      const page = await openPage(browser, server, { scheme, viewport });
+      await signIn(page);
+      await newPage(page, title);
+      assert.equal(await editor(page).inputValue(), `+++\ntitle = "${title}"\n+++\n\n`);
+      await editor(page).press('Control+End');
+      await tool(page, 'Heading').click();
+      await page.keyboard.type('When');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Control+b');
+      await page.keyboard.type('On Friday');
+      await page.keyboard.press('Control+b');
+      await page.keyboard.press('End');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Enter');
+      await tool(page, 'Bulleted list').click();
+      await page.keyboard.type('boxes');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('keys');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Enter');
+      await page.keyboard.type(`\n![The plan](plan-${scheme}-${screen}.png)\n\n[Everything](.)\n`);
+      await tool(page, 'Insert part').click();
+      await page.getByRole('button', { name: /^Documents/ }).click();
+      const text = await editor(page).inputValue();
+      assert.ok(text.includes('## When\n\n**On Friday**\n\n- boxes\n- keys\n'), text);
+      assert.ok(text.includes('```part-documents\nfrom = "Documents"\nlimit = 5\n```\n'), text);
+      if (screen === 'narrow') await tool(page, 'Preview').click();
+      await page.locator('[data-seen] h2', { hasText: 'When' }).waitFor();
+      await page.locator('[data-seen]').getByRole('link', { name: `${title}.md` }).waitFor();
+      await look(page, `web-pages/${at('editor')}`);
+      await page.keyboard.press('Control+s');
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+      await article(page).getByRole('heading', { name: 'When', level: 2 }).waitFor();
+      const picture = article(page).getByRole('img', { name: 'The plan' });
+      await picture.scrollIntoViewIfNeeded();
+      await page.waitForFunction((image) => image.complete && image.naturalWidth > 0, await picture.elementHandle());
+      assert.equal(await article(page).getByRole('link', { name: 'Everything' }).getAttribute('href'), '/browse/Documents');
+      await look(page, `web-pages/${at('page')}`);
+      assert.equal(await stored(`${title}.md`), text);
+      await page.finish();
+    });
+  }
+}
+
+test('all parts are shown to those who may see what they name', async () => {
+  await server.put('parts.md', [
+    '# Parts', '```part-contents\n```', '## Searching', '```part-search\n```', '## People', '```part-people\npeople = ["admin", "berta", "nobody"]\n```',
+    '## Recent', '```part-recent\nlimit = 3\n```', '## Found', '```part-query\nquery = "type:md"\ntitle = "Markdown"\n```',
+    '## Wrong', '```part-list\nfrom = "Nowhere"\n```', '```part-list\nfrom = "Documents"\n```', '```part-clock\n```', '```part-documents\nfrom = 7\n```',
+    '<script>document.title = "taken"</script>', '![x](https://example.org/x.png)',
+  ].join('\n\n'));
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/parts.md');
+  await page.getByRole('heading', { name: 'Parts', level: 1 }).waitFor();
+  assert.deepEqual(await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').allTextContents(), ['Searching', 'People', 'Recent', 'Found', 'Wrong']);
+  assert.deepEqual(await page.locator('.people strong').allTextContents(), ['Administrator', 'Berta']);
+  assert.deepEqual(await page.locator('.note.part').allTextContents(), [
+    'The part "list" cannot be shown. What it names is not there, or you may not see it.',
+    'The part "list" cannot be shown. It must name a list.',
+    'The part "clock" cannot be shown. There is no kind of part called clock.',
+    'The part "documents" cannot be shown. invalid type: integer `7`, expected a string',
+  ]);
+  await page.waitForFunction(async () => {
+    const answer = await fetch(location.href);
+    return (await answer.text()).includes('>parts.md</a>');
+  }, undefined, { polling: 500 });
+  await page.reload();
+  await page.locator('.part', { hasText: 'Markdown' }).getByRole('link', { name: 'parts.md' }).waitFor();
+  await look(page, 'web-pages/parts');
+  await page.getByRole('searchbox', { name: 'Search' }).last().fill('parts');
+  await page.locator('form.part').getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL(/\/search\?/);
+  await page.finish();
+});
+
+test('two people save one page', async () => {
+  await server.put('Two.md', 'first\n');
+  const page = await openPage(browser, server);
+  page.expectFault(/Failed to load resource/);
+  await signIn(page);
+  await page.goto('/browse/Documents/Two.md');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await editor(page).fill('mine\n');
+  await server.put('Two.md', 'theirs\n');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Somebody else has saved this page').waitFor();
+  assert.equal(await editor(page).inputValue(), 'mine\n');
+  assert.equal(await stored('Two.md'), 'theirs\n');
+  await look(page, 'web-pages/overtaken');
+  await page.getByRole('button', { name: 'Save mine over it' }).click();
+  await article(page).getByText('mine').waitFor();
+  assert.equal(await stored('Two.md'), 'mine\n');
+  await page.finish();
+});
+
+test('a page is the home page of its site', async () => {
+  await server.put('Welcome.md', '# Welcome\n\nHello.\n');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/Welcome.md');
+  await page.getByRole('button', { name: 'More' }).first().click();
+  await page.getByRole('button', { name: /^Make this the home page of/ }).click();
+  await page.waitForURL((url) => url.pathname === '/browse');
+  await article(page).getByText('Hello.').waitFor();
+  await look(page, 'web-pages/home');
+  await page.getByRole('link', { name: 'All contents' }).click();
+  await page.locator('#main').getByRole('heading', { name: 'Libraries' }).waitFor();
+  await page.getByRole('link', { name: 'Home page' }).click();
+  await article(page).getByText('Hello.').waitFor();
+  await page.getByRole('button', { name: 'More' }).first().click();
+  await page.getByRole('button', { name: 'Open this site with its contents instead' }).click();
+  await page.locator('#main').getByRole('heading', { name: 'Libraries' }).waitFor();
+  await page.finish();
+});
+
+test('what was typed is not lost by leaving, and no script is needed', async () => {
+  await server.put('Leave.md', 'text\n');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/Leave.md');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await editor(page).fill('changed\n');
+  const asked = page.waitForEvent('dialog');
+  const leaving = page.getByRole('link', { name: 'Home', exact: true }).click({ noWaitAfter: true });
+  const dialog = await asked;
+  assert.equal(dialog.type(), 'beforeunload');
+  await dialog.dismiss();
+  await leaving;
+  assert.equal(await editor(page).inputValue(), 'changed\n');
+  await page.finish();
+  const plain = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(plain);
+  await plain.goto('/browse/Documents/Leave.md');
+  await plain.getByRole('link', { name: 'Edit' }).click();
+  await editor(plain).fill('plain\n');
+  await plain.getByRole('button', { name: 'Save', exact: true }).click();
+  await article(plain).getByText('plain').waitFor();
+  await plain.finish();
+});

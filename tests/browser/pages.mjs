@@ -53,7 +53,7 @@ export function pages(farm) {
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },
     '/items/{id}/new-page': { 'new-page': at(library, '/new-page') },
-    '/items/{id}/edit': { 'page-edit': at(farm.page, '/edit'), 'page-edit-hostile': at(farm.hostilePage, '/edit') },
+    '/items/{id}/edit': { 'page-edit': at(farm.partsPage, '/edit'), 'page-edit-hostile': at(farm.hostilePage, '/edit') },
     '/items/{id}/new-folder': { 'new-folder': at(library, '/new-folder') },
     '/items/{id}/new-library': { 'new-library': at(site, '/new-library') },
     '/items/{id}/new-list': { 'new-list': at(site, '/new-list') },

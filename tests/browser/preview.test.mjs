@@ -37,7 +37,8 @@ for (const scheme of ['light', 'dark']) {
       page.expectFault(/status of 422/);
       await signIn(page);
       for (const name of ['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'picture.png', 'drawing.svg', 'tone.wav', 'text.docx', 'slides.pptx', 'table.xlsx']) {
-        await page.goto(`/browse/Documents/${name}`);
+        // Markdown is shown as a page; its preview is on the page about it.
+        await page.goto(`/browse/Documents/${name}${name.endsWith('md') ? '?details' : ''}`);
         await page.locator('.preview').first().waitFor();
         if (name.endsWith('pdf')) {
           await page.locator('.pages canvas').first().waitFor();
@@ -200,7 +201,7 @@ test('office documents are shown as pages, and what cannot be as text', async ()
 test('previews need no script, apart from PDF, which is a link then', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);
-  await page.goto('/browse/Documents/minutes.md');
+  await page.goto('/browse/Documents/minutes.md?details');
   await page.getByRole('heading', { name: 'Minutes of the meeting' }).waitFor();
   await page.goto('/browse/Documents/people.csv');
   await page.getByRole('columnheader', { name: 'City' }).waitFor();

@@ -105,10 +105,12 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Ite
 
 /// Shows the home page of a site, if it has one that the caller may read.
 pub async fn home(visit: &Visit, way: &[Item], site: &Item) -> Result<Option<Response>> {
-    let Some(home) = visit.session.site_home(&Target::Id(site.id)).await? else { return Ok(None) };
-    if !page_document::is_page(&home) {
+    // Who may not open a site sees only what leads to something else.
+    if !site.rights.has(Right::View) {
         return Ok(None);
     }
+    let home = visit.session.site_home(&Target::Id(site.id)).await?.filter(page_document::is_page);
+    let Some(home) = home else { return Ok(None) };
     match show(visit, way, &home, Some(site)).await {
         Ok(page) => Ok(Some(page)),
         Err(fault) => {

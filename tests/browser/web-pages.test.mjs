@@ -100,10 +100,10 @@ test('all parts are shown to those who may see what they name', async () => {
   assert.deepEqual(await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').allTextContents(), ['Searching', 'People', 'Recent', 'Found', 'Wrong']);
   assert.deepEqual(await page.locator('.people strong').allTextContents(), ['Administrator', 'Berta']);
   assert.deepEqual(await page.locator('.note.part').allTextContents(), [
-    'The part "list" cannot be shown. What it names is not there, or you may not see it.',
-    'The part "list" cannot be shown. It must name a list.',
-    'The part "clock" cannot be shown. There is no kind of part called clock.',
-    'The part "documents" cannot be shown. invalid type: integer `7`, expected a string',
+    'The part “list” cannot be shown. There is nothing at the path in from, or you may not see it.',
+    'The part “list” cannot be shown. In from must be the path of a list.',
+    'The part “clock” cannot be shown. There is no part called “clock”.',
+    'The part “documents” cannot be shown. invalid type: integer `7`, expected a string',
   ]);
   await page.waitForFunction(async () => {
     const answer = await fetch(location.href);
@@ -132,7 +132,7 @@ test('two people save one page', async () => {
   assert.equal(await editor(page).inputValue(), 'mine\n');
   assert.equal(await stored('Two.md'), 'theirs\n');
   await look(page, 'web-pages/overtaken');
-  await page.getByRole('button', { name: 'Save mine over it' }).click();
+  await page.getByRole('button', { name: 'Replace with my version' }).click();
   await article(page).getByText('mine').waitFor();
   assert.equal(await stored('Two.md'), 'mine\n');
   await page.finish();
@@ -153,8 +153,66 @@ test('a page is the home page of its site', async () => {
   await page.getByRole('link', { name: 'Home page' }).click();
   await article(page).getByText('Hello.').waitFor();
   await page.getByRole('button', { name: 'More' }).first().click();
-  await page.getByRole('button', { name: 'Open this site with its contents instead' }).click();
+  await page.getByRole('button', { name: 'No longer use as home page' }).click();
   await page.locator('#main').getByRole('heading', { name: 'Libraries' }).waitFor();
+  await page.finish();
+});
+
+test('the preview is no part of the form, and marks are told apart', async () => {
+  await server.put('Box.md', '```part-search\n```\n');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/Box.md');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.locator('[data-seen] form').waitFor();
+  await editor(page).press('Control+End');
+  await page.keyboard.type('\n**x**');
+  await editor(page).evaluate((area) => area.setSelectionRange(area.value.length - 3, area.value.length - 2));
+  await page.keyboard.press('Control+i');
+  assert.ok((await editor(page).inputValue()).endsWith('\n***x***'));
+  await page.keyboard.press('Control+b');
+  assert.ok((await editor(page).inputValue()).endsWith('\n*x*'));
+  await tool(page, 'Insert part').click();
+  await page.getByRole('button', { name: /^List/ }).click();
+  await page.keyboard.type('Mine');
+  assert.ok((await editor(page).inputValue()).includes('```part-list\nfrom = "Mine"\nlimit = 5\n```\n'));
+  const asked = page.waitForEvent('dialog');
+  const leaving = page.locator('[data-seen]').getByRole('button', { name: 'Search' }).click({ noWaitAfter: true });
+  await (await asked).dismiss();
+  await leaving;
+  assert.equal(await stored('Box.md'), '```part-search\n```\n');
+  await page.getByLabel('Comment').press('Enter');
+  await page.waitForURL(/Box\.md/);
+  assert.ok((await stored('Box.md')).includes('*x*'));
+  await page.finish();
+});
+
+test('a text outlives its session', async () => {
+  await server.put('Long.md', 'text\n');
+  const page = await openPage(browser, server);
+  page.expectFault(/Failed to load resource/);
+  await signIn(page);
+  await page.goto('/browse/Documents/Long.md');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  const long = 'a word and another one\n'.repeat(3000);
+  await editor(page).fill(long);
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.waitForLoadState();
+  assert.equal(await stored('Long.md'), 'text\n');
+  await signIn(page);
+  await page.goto('/browse/Documents/Long.md');
+  await page.getByRole('link', { name: 'Edit' }).click();
+  assert.equal(await editor(page).inputValue(), 'text\n');
+  await look(page, 'web-pages/kept');
+  await page.getByRole('button', { name: 'Use that text' }).click();
+  assert.equal(await editor(page).inputValue(), long);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await article(page).waitFor();
+  assert.equal(await stored('Long.md'), long);
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await editor(page).waitFor();
+  assert.equal(await page.locator('[data-kept]').isVisible(), false);
   await page.finish();
 });
 

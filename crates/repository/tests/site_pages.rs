@@ -69,6 +69,45 @@ async fn pages_of_a_template_are_documents_wherever_their_bytes_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn drafts_and_working_copies_are_not_taken_into_templates() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let pages = template("[[lists]]\nname = \"Pages\"\nversioning = \"major-minor\"\n");
+        let site = make(&admin, "site", &pages).await.unwrap();
+        let published = put(&admin, "site/Pages/A.md", "published").await.unwrap().id;
+        admin.publish(&published.into(), "").await.unwrap();
+        put(&admin, "site/Pages/A.md", "draft").await.unwrap();
+        put(&admin, "site/Pages/B.md", "only a draft").await.unwrap();
+        admin.check_out(&published.into()).await.unwrap();
+        put(&admin, "site/Pages/A.md", "working copy").await.unwrap();
+        let draft = TemplateDraft { name: "y".into(), with_rows: true, ..TemplateDraft::default() };
+        let saved = admin.template_of(&site.id.into(), draft).await.unwrap().write();
+        assert!(saved.contains("text = \"published\""), "{saved}");
+        assert!(!saved.contains("draft\"") && !saved.contains("working") && !saved.contains("B.md"), "{saved}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unique_columns_have_no_duplicates_in_rows_of_a_template() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let rows = |second: &str| {
+            template(&format!(
+                "[[lists]]\nname = \"L\"\nholds = \"rows\"\n\
+                 columns = [{{ name = \"T\", kind = \"text\", role = \"title\", unique = true }}]\nrows = [{{ T = \"one\" }}, {{ T = \"{second}\" }}]\n"
+            ))
+        };
+        let refused = make(&admin, "twice", &rows("ONE")).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidTemplate);
+        assert!(refused.message().contains("row 2"), "{refused}");
+        assert!(admin.item(&at("twice")).await.is_err());
+        make(&admin, "once", &rows("two")).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_template_beyond_the_quota_makes_nothing() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;

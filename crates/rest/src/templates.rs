@@ -53,7 +53,7 @@ pub struct DraftQuery {
     #[serde(default)]
     #[param(value_type = Option<super::wire::rules::Title>)]
     title: Option<String>,
-    /// True to take along the first 200 rows of each list.
+    /// True to take along the first 200 rows of each list and 50 pages of each library.
     #[serde(default)]
     rows: bool,
 }

@@ -1,9 +1,10 @@
-// The editor of pages: buttons and keys that write Markdown into the text, and a preview beside it. Without scripts, the text
-// can be written and saved all the same.
-const form = document.querySelector("[data-editor]");
-const area = form.querySelector("textarea");
-const bar = form.querySelector(".editor-bar");
-const seen = form.querySelector("[data-seen]");
+// The editor of pages: buttons and keys that write Markdown into the text, and a preview beside it. Without scripts, there are
+// neither, but the text can be written and saved.
+const form = document.getElementById("page-form");
+const editor = document.querySelector("[data-editor]");
+const area = editor.querySelector("textarea");
+const bar = editor.querySelector(".editor-bar");
+const seen = editor.querySelector("[data-seen]");
 const PAUSE = 400;
 
 /** Replaces a range of the text, so that the browser can undo it, and selects a part of what was put there. */
@@ -16,21 +17,28 @@ function put(from, to, text, select = [text.length, text.length]) {
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
+/** The number of stars at the end of a text. */
+const stars = (text) => /\**$/.exec(text)[0].length;
+
 /** Puts signs around the selection, takes them away, or steps over those that end what was typed. */
 function around(sign) {
   const { selectionStart: from, selectionEnd: to, value } = area;
   const inner = value.slice(from, to);
-  const outer = value.slice(from - sign.length, from) === sign && value.slice(to, to + sign.length) === sign;
-  const ends = from === to && value.slice(to, to + sign.length) === sign;
-  if (ends && !outer) area.setSelectionRange(to + sign.length, to + sign.length);
+  const [before, after] = [value.slice(0, from), value.slice(to)];
+  // Two stars are bold text, one is italic text, three are both.
+  const fits = sign !== "*" || stars(before) % 2 === 1;
+  const outer = before.endsWith(sign) && after.startsWith(sign) && fits;
+  if (from === to && after.startsWith(sign) && !outer) area.setSelectionRange(to + sign.length, to + sign.length);
   else if (outer) put(from - sign.length, to + sign.length, inner, [0, inner.length]);
   else put(from, to, sign + inner + sign, [sign.length, sign.length + inner.length]);
 }
 
+const lineStart = (value, at) => (at === 0 ? 0 : value.lastIndexOf("\n", at - 1) + 1);
+
 /** Puts a sign before each line of the selection, or takes it away if all have it. */
 function before(sign) {
   const { selectionStart, selectionEnd, value } = area;
-  const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+  const from = lineStart(value, selectionStart);
   const end = value.indexOf("\n", selectionEnd);
   const to = end < 0 ? value.length : end;
   const lines = value.slice(from, to).split("\n");
@@ -40,14 +48,15 @@ function before(sign) {
   put(from, to, text, lines.length > 1 ? [0, text.length] : [text.length, text.length]);
 }
 
-/** Puts a block between lines of its own; `[` and `]` in it enclose what is selected afterwards. */
-function block(text, select) {
+/** Puts a block between lines of its own, and selects what `wanted` finds in it; the end of the block if it finds nothing. */
+function block(text, wanted) {
   const { selectionEnd, value } = area;
   const end = value.indexOf("\n", selectionEnd);
   const at = end < 0 ? value.length : end;
   const ahead = at === 0 ? "" : value.slice(0, at).endsWith("\n") ? "\n" : "\n\n";
-  const start = text.indexOf(select);
-  put(at, at, `${ahead}${text}\n`, [ahead.length + start, ahead.length + start + select.length]);
+  const found = wanted.exec(text);
+  const [from, to] = found ? [found.index, found.index + found[0].length] : [text.length, text.length];
+  put(at, at, `${ahead}${text}\n`, [ahead.length + from, ahead.length + to]);
 }
 
 function link(picture) {
@@ -70,7 +79,7 @@ const tools = {
   numbers: () => before("1. "),
   link: () => link(false),
   picture: () => link(true),
-  table: () => block("|  |  |\n|---|---|\n|  |  |", "|  |  |"),
+  table: () => block("|   |   |\n|---|---|\n|   |   |", / (?=\|)/),
   see: () => show(seen.hidden),
 };
 
@@ -120,16 +129,59 @@ async function draw() {
 
 const stored = area.value;
 let sent = false;
+
+// What is typed is kept in this window until it is saved: the session may end meanwhile, or the server may be away.
+const place = `page:${form.action}`;
+const kept = (() => {
+  try {
+    return JSON.parse(sessionStorage.getItem(place));
+  } catch {
+    return null;
+  }
+})();
+
+function keep() {
+  try {
+    if (area.value === stored) sessionStorage.removeItem(place);
+    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value }));
+  } catch {
+    // Without room for it there is still the text in the page.
+  }
+}
+
+if (kept && kept.text !== stored) {
+  const note = document.querySelector("[data-kept]");
+  note.hidden = false;
+  note.querySelector("[data-kept-use]").addEventListener("click", () => {
+    put(0, area.value.length, kept.text);
+    // Saving it then says so if somebody else has saved the page since.
+    form.elements.base.value = kept.base;
+    note.remove();
+  });
+  note.querySelector("[data-kept-drop]").addEventListener("click", () => {
+    note.remove();
+    keep();
+    area.focus();
+  });
+}
+
 area.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(draw, PAUSE);
+  timer = setTimeout(() => {
+    keep();
+    draw();
+  }, PAUSE);
 });
-// What is typed has been refused or not saved before, if the form shows a fault.
+// After a refusal, the text in the form is not the stored one.
 const unsaved = () => !sent && (area.value !== stored || form.dataset.fault !== undefined);
 addEventListener("beforeunload", (event) => {
   if (unsaved()) event.preventDefault();
 });
-form.addEventListener("submit", () => { sent = true; });
+addEventListener("pageshow", () => { sent = false; });
+form.addEventListener("submit", () => {
+  keep();
+  sent = true;
+});
 
 bar.hidden = false;
 bar.addEventListener("click", (event) => {
@@ -138,7 +190,7 @@ bar.addEventListener("click", (event) => {
   if (button?.dataset.part) {
     const text = button.dataset.text ? `${button.dataset.text}\n` : "";
     button.closest("[popover]").hidePopover();
-    block(`\`\`\`part-${button.dataset.part}\n${text}\`\`\``, text.trimEnd() || "```");
+    block(`\`\`\`part-${button.dataset.part}\n${text}\`\`\``, /(?<=")[^"\n]*(?=")/);
   }
 });
 // One stop for the whole toolbar, as for other toolbars; arrows go from button to button.
@@ -156,12 +208,12 @@ bar.addEventListener("keydown", (event) => {
 });
 
 const KEYS = { b: "bold", i: "italic", k: "link" };
-form.addEventListener("keydown", (event) => {
+editor.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   const key = event.key.toLowerCase();
   if (key === "s") {
     event.preventDefault();
-    form.requestSubmit(form.querySelector("button[name=do][value=save]"));
+    form.requestSubmit(editor.querySelector("button[name=do][value=save]"));
   } else if (event.target === area && KEYS[key]) {
     event.preventDefault();
     tools[KEYS[key]]();
@@ -173,7 +225,7 @@ area.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   const { selectionStart: at, selectionEnd, value } = area;
   if (at !== selectionEnd) return;
-  const from = value.lastIndexOf("\n", at - 1) + 1;
+  const from = lineStart(value, at);
   const found = /^(\s*)([-*+]|(\d{1,9})\.|>) (\[[ x]\] )?/.exec(value.slice(from, at));
   if (!found) return;
   event.preventDefault();

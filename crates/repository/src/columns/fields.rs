@@ -20,49 +20,47 @@ const MAX_TITLE: usize = 255;
 /// What a change of fields is completed for.
 #[derive(Clone, Copy)]
 pub(crate) enum Completing<'f> {
-    /// A new row that somebody enters: with default values and calculated ones, and all checks.
-    New,
+    /// A new row that somebody enters: default values, calculated ones, and all checks.
+    NewRow,
     /// A new document, or a row of a template: as a new row, but without checks, which judge what people enter.
-    Made,
-    /// A change of these fields: with calculated values, and the checks that read a changed field.
+    Unchecked,
+    /// A change of these fields: calculated values, and the checks that read a changed field.
     Edit(&'f Fields),
-    /// Values that were stored before, over these fields: with calculated values only.
-    Known(&'f Fields),
 }
 
-/// Completes a change of an item, and returns the fields after it.
+/// Completes a change that somebody makes, and returns the fields after it.
 ///
 /// # Errors
-/// `Invalid` with code `fields_too_long`, with code `check_failed`, and with code `too_much_at_once`. None for values
-/// that were stored before.
+/// `Invalid` with code `fields_too_long`, with code `check_failed`, and with code `too_much_at_once`.
 pub(crate) fn complete<'a>(
     columns: &'a ColumnSet,
     change: &mut FieldChange<'a>,
     completing: Completing<'_>,
     caller: Id,
 ) -> Result<Fields> {
-    let nothing = Fields::default();
-    let (is_new, before) = match completing {
-        Completing::New | Completing::Made => (true, &nothing),
-        Completing::Edit(before) | Completing::Known(before) => (false, before),
-    };
-    if let Completing::Known(_) = completing {
-        columns.calculate(change, before);
-        return Ok(change.applied_to(before));
-    }
     columns.require_work_left()?;
-    if is_new {
-        columns.add_defaults(change, caller);
-    }
-    columns.calculate(change, before);
-    let after = change.applied_to(before);
+    let nothing = Fields::default();
+    let before = match completing {
+        Completing::NewRow | Completing::Unchecked => {
+            columns.add_defaults(change, caller);
+            &nothing
+        }
+        Completing::Edit(before) => before,
+    };
+    let after = recalculate(columns, change, before);
     check_length(before, &after)?;
     match completing {
-        Completing::New => columns.check(None, &after, caller)?,
+        Completing::NewRow => columns.check(None, &after, caller)?,
         Completing::Edit(before) => columns.check(Some(before), &after, caller)?,
-        Completing::Made | Completing::Known(_) => {}
+        Completing::Unchecked => {}
     }
     Ok(after)
+}
+
+/// Adds calculated values to a change, and returns the fields after it.
+pub(crate) fn recalculate<'a>(columns: &'a ColumnSet, change: &mut FieldChange<'a>, before: &Fields) -> Fields {
+    columns.calculate(change, before);
+    change.applied_to(before)
 }
 
 /// Gives a new document the default values of its library.
@@ -75,7 +73,7 @@ pub(crate) fn give_defaults(transaction: &mut Transaction<'_>, guard: &Guard, do
         return Ok(());
     }
     let mut change = FieldChange::default();
-    match complete(&columns, &mut change, Completing::Made, guard.caller())?.is_empty() {
+    match complete(&columns, &mut change, Completing::Unchecked, guard.caller())?.is_empty() {
         true => Ok(()),
         false => record::change(transaction, document, &Fields::default(), &change.fields()),
     }
@@ -193,7 +191,7 @@ pub(crate) fn store_known(
     let columns = ColumnSet::read(transaction, document.library_id)?;
     let before = record::find(transaction, document.id)?.unwrap_or_default();
     let mut change = columns.known_change(values);
-    let differs = complete(&columns, &mut change, Completing::Known(&before), Id::NONE)? != before;
+    let differs = recalculate(&columns, &mut change, &before) != before;
     if differs {
         record::change(transaction, document, &before, &change.fields())?;
     }

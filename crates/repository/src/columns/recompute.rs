@@ -10,7 +10,7 @@ use database::{Database, Reader, Transaction};
 use model::{Id, NodeKind, Result};
 
 use super::field_change::FieldChange;
-use super::fields::{Completing, complete};
+use super::fields::recalculate;
 use super::set::ColumnSet;
 use crate::Repository;
 
@@ -140,7 +140,7 @@ fn compute(transaction: &mut Transaction<'_>, columns: &ColumnSet, item: &NodeRo
         return Ok(());
     }
     let mut change = FieldChange::default();
-    match complete(columns, &mut change, Completing::Known(&before), Id::NONE)? == before {
+    match recalculate(columns, &mut change, &before) == before {
         true => Ok(()),
         false => record::change(transaction, item, &before, &change.fields()),
     }

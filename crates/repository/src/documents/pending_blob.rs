@@ -22,6 +22,11 @@ use crate::storage::redaction::{for_users, unreadable_after_write};
 /// Time limit for another store to confirm that it has equal bytes. After that, the bytes just stored are used.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Limit on attempts at a transaction when the same bytes are moved or deleted meanwhile.
+pub(crate) const MAX_ATTEMPTS: u32 = 16;
+/// Delay before each retry while an unused copy of the same bytes is being deleted.
+const BEING_DELETED: Duration = Duration::from_millis(50);
+
 /// Returns whether a transaction was refused until [`PendingBlob::ensure_referenced`] has made sure of the bytes.
 pub(crate) fn needs_confirmation(error: &Error) -> bool {
     matches!(error.code(), Code::BlobDeletedLately | Code::BlobElsewhere)
@@ -52,7 +57,7 @@ impl PendingBlob {
     }
 
     /// Makes bytes ready for a transaction: durable in their store, unless the transaction itself stores them.
-    pub(crate) async fn ready(
+    pub(crate) async fn put(
         guard: &Guard,
         content: &ContentDatabase,
         placement: &StorageChoice,
@@ -92,6 +97,29 @@ impl PendingBlob {
             PendingLocation::Inline { bytes, .. } => bytes.len() as i64,
             PendingLocation::External { stored, .. } => i64::try_from(stored.size).unwrap_or(i64::MAX),
         }
+    }
+
+    /// Returns whether a transaction that was refused may be tried again, after making sure of the bytes.
+    pub(crate) async fn may_retry(
+        &self,
+        error: &Error,
+        attempt: u32,
+        guard: &Guard,
+        content: &ContentDatabase,
+    ) -> Result<bool> {
+        if attempt >= MAX_ATTEMPTS {
+            return Ok(false);
+        }
+        if needs_confirmation(error) {
+            self.ensure_referenced(guard, content).await?;
+            return Ok(true);
+        }
+        // Bytes held in memory can be written a moment later.
+        let is_being_deleted = error.code() == Code::BlobBeingDeleted && self.is_inline();
+        if is_being_deleted {
+            tokio::time::sleep(BEING_DELETED).await;
+        }
+        Ok(is_being_deleted)
     }
 
     /// Makes sure that the bytes are present at the location that their reference names. Called after a transaction was

@@ -1,7 +1,6 @@
 //! Receives a document's bytes in bounded memory, then saves them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use blobs::BlobWriter;
@@ -24,16 +23,9 @@ use crate::storage::redaction::without_store_details;
 use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
 
-use super::pending_blob::{PendingBlob, needs_confirmation};
+use super::pending_blob::{MAX_ATTEMPTS, PendingBlob};
 use super::rules::{over_quota, require_comment};
 use super::save::{OnConflict, SavePlan, Saved, UploadOptions};
-
-/// Maximum number of attempts for a write that fails because concurrent writers created the same folders. Each attempt
-/// finds one more folder.
-const MAX_ATTEMPTS: u32 = 16;
-
-/// Delay before each retry while an unused copy of the same bytes is being deleted.
-const BEING_DELETED: Duration = Duration::from_millis(50);
 
 /// Destination of an upload.
 #[derive(Clone, Debug)]
@@ -405,7 +397,6 @@ impl Upload {
             options: self.options,
             pending,
         };
-        let plan_is_inline = plan.pending.is_inline();
         let plan = Arc::new(plan);
         let mut attempt = 1;
         let saved = loop {
@@ -414,16 +405,11 @@ impl Upload {
             let write =
                 guard.write_child(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
             match write.await {
-                // A concurrent writer created the same folder or document. It exists now, so look again.
+                // A concurrent writer created the same folder or document. It exists now, so look again. Each attempt
+                // finds one more folder.
                 Err(error) if error.code() == Code::UniqueViolation && attempt < MAX_ATTEMPTS => attempt += 1,
-                Err(error) if needs_confirmation(&error) && attempt < MAX_ATTEMPTS => {
-                    attempt += 1;
-                    held.pending.ensure_referenced(&held.guard, &self.content).await?;
-                }
-                // Bytes held in memory can be written a moment later.
-                Err(error) if error.code() == Code::BlobBeingDeleted && plan_is_inline && attempt < MAX_ATTEMPTS => {
-                    attempt += 1;
-                    tokio::time::sleep(BEING_DELETED).await;
+                Err(error) if held.pending.may_retry(&error, attempt, &held.guard, &self.content).await? => {
+                    attempt += 1
                 }
                 saved => break saved.map_err(name_conflict)?,
             }

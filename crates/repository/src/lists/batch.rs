@@ -9,7 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{library, record};
 use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, title_of};
+use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, recalculate, title_of};
 use crate::columns::{ColumnSet, FieldChange, TakenValues};
 use crate::items::remove::recycle;
 use crate::items::tree::held_parent;
@@ -195,7 +195,7 @@ impl<'a> Batch<'a> {
         set: &'c [(Id, Option<ColumnValue>)],
     ) -> Result<Result<Step<'c>>> {
         let nothing = Fields::default();
-        let checked = self.require_add().and_then(|()| self.completed(Completing::New, set));
+        let checked = self.require_add().and_then(|()| self.completed(Completing::NewRow, set));
         let fields = match checked {
             Ok((_, fields)) => fields,
             Err(refusal) => return Ok(Err(refusal)),
@@ -276,7 +276,7 @@ impl<'a> Batch<'a> {
     pub(super) fn return_row(&self, transaction: &mut Transaction<'_>, values: &[(Id, ColumnValue)]) -> Result<Id> {
         self.require_add()?;
         let (mut change, nothing) = (self.columns.known_change(values), Fields::default());
-        let fields = complete(&self.columns, &mut change, Completing::Known(&nothing), self.guard.caller())?;
+        let fields = recalculate(&self.columns, &mut change, &nothing);
         let number = self.take_numbers(transaction, 1)?;
         let row = self.new_row(number, title_of(self.columns.rows(), &fields)?, Timestamp::now())?;
         let id = row.id;

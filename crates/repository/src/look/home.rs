@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::site;
+use database::content::{node, site};
 use model::{Code, Error, ErrorKind, Id, NodeKind, Result};
 
 use super::options::SiteOptions;
@@ -18,12 +18,18 @@ impl Session {
     /// `NotFound` for an item that the caller may not open.
     #[boxed]
     pub async fn site_home(&self, target: &Target) -> Result<Option<Item>> {
-        let read = |reader: &mut Reader<'_>, located: &Viewed| site::find(reader, located.node().id);
-        let Some(home) = SiteOptions::of(self.view(target, read).await?.1.as_ref())?.home else { return Ok(None) };
+        let read = |reader: &mut Reader<'_>, located: &Viewed| {
+            let home = SiteOptions::of(site::find(reader, located.node().id)?.as_ref())?.home;
+            // One that is gone for good would be looked for in every database.
+            match home {
+                Some(home) => Ok(node::find(reader, home)?.map(|row| row.id)),
+                None => Ok(None),
+            }
+        };
+        let Some(home) = self.view(target, read).await?.1 else { return Ok(None) };
         match self.item(&home.into()).await {
             Ok(item) => Ok(Some(item)),
             Err(error) => {
-                // Of a document that is gone for good, every database is asked, and one of them may be away.
                 if error.kind() != ErrorKind::NotFound {
                     tracing::warn!(error = error.report(), "the home page of a site cannot be read");
                 }
@@ -36,11 +42,7 @@ impl Session {
     pub(super) async fn require_home(&self, collection: Id, home: Id) -> Result<()> {
         let found = self.item(&home.into()).await?;
         if found.kind != NodeKind::Document {
-            return Err(Error::conflict(format!(
-                "\"{}\" is not a document: only a page can be the home page",
-                found.name
-            ))
-            .with_code(Code::WrongKind));
+            return Err(Error::conflict(format!("\"{}\" is not a document", found.name)).with_code(Code::WrongKind));
         }
         if found.collection_id != collection {
             return Err(Error::conflict(format!("\"{}\" is in another site collection", found.name))

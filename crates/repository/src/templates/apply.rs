@@ -86,7 +86,7 @@ impl Session {
         // The deepest items of a new site are rows of its lists.
         check_depth(&site, 2, name)?;
         refuse_collection_address(&site, name)?;
-        let texts = PageTexts::ready(&site, &guard, &lists, &new.language).await?;
+        let texts = PageTexts::store(&site, &guard, &lists, &new.language).await?;
         let making = Arc::new(MakingSite {
             session: self.clone(),
             parent: site.node().id,

@@ -31,7 +31,8 @@ pub struct TemplateDraft {
     /// What one gets.
     pub description: String,
     /// Set to take along the first 200 rows of each list, and the first 50 pages of each library. The home page of a
-    /// site is always taken along.
+    /// site is taken along in any case. Pages in folders, longer ones than a template can have, and what is not
+    /// published are left out.
     pub with_rows: bool,
 }
 
@@ -126,12 +127,17 @@ impl Session {
         }
         found.retain(|item| {
             let is_page = item.kind == NodeKind::Document && item.name.ends_with(PAGE_EXTENSION);
-            is_page && item.rights.has(Right::View) && item.size <= MAX_PAGE_BYTES as u64
+            is_page && item.rights.has(Right::View) && item.rights.has(Right::ViewVersions)
         });
         found.truncate(MAX_PAGES);
         let mut pages = Vec::with_capacity(found.len());
         for item in found {
-            let mut content = self.open(&Target::Id(item.id), VersionChoice::Visible).await?;
+            let target = Target::Id(item.id);
+            let versions = self.versions(&target, None, MAX_PAGE).await?;
+            // Drafts and working copies are nobody else's business.
+            let published = versions.items.iter().find(|version| version.current);
+            let Some(published) = published.filter(|version| version.size <= MAX_PAGE_BYTES as u64) else { continue };
+            let mut content = self.open(&target, VersionChoice::Number(published.number)).await?;
             let mut bytes = Vec::new();
             while let Some(chunk) = content.next_chunk().await? {
                 bytes.extend_from_slice(&chunk);

@@ -1,12 +1,11 @@
 //! The pages of a template. Their bytes are made durable before the transaction that makes the documents.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Code, Digest, Error, Id, Name, Result, Timestamp, VersionNumber};
+use model::{Digest, Error, Id, Name, Result, Timestamp, VersionNumber};
 
 use super::format::ListTemplate;
 use crate::columns::fields;
@@ -14,10 +13,6 @@ use crate::documents::{PendingBlob, charge, media_type, needs_confirmation};
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::storage::placement::StorageChoice;
-
-/// Limit on attempts when the same bytes are moved or deleted meanwhile, and the delay before another one.
-const MAX_ATTEMPTS: u32 = 16;
-const BEING_DELETED: Duration = Duration::from_millis(50);
 
 /// The texts of pages, ready for a transaction.
 #[derive(Clone, Default)]
@@ -31,7 +26,7 @@ pub(super) struct PlannedPage {
 
 impl PageTexts {
     /// Stores the texts of all pages of these lists in a language, where documents of the site collection go.
-    pub(super) async fn ready(
+    pub(super) async fn store(
         located: &Located,
         guard: &Guard,
         lists: &[ListTemplate],
@@ -49,7 +44,7 @@ impl PageTexts {
             let placement =
                 StorageChoice::decide(&located.registry, &located.content, located.collection.id, Id::NONE, name)?;
             let bytes = text.as_bytes().to_vec().into();
-            texts.insert(digest, PendingBlob::ready(guard, &located.content, &placement, bytes).await?);
+            texts.insert(digest, PendingBlob::put(guard, &located.content, &placement, bytes).await?);
         }
         Ok(Self(texts))
     }
@@ -68,20 +63,14 @@ impl PageTexts {
         guard: &Guard,
         located: &Located,
     ) -> Result<bool> {
-        if attempt >= MAX_ATTEMPTS {
-            return Ok(false);
-        }
-        if needs_confirmation(error) {
-            for bytes in self.0.values() {
-                bytes.ensure_referenced(guard, &located.content).await?;
+        let mut may = false;
+        for bytes in self.0.values() {
+            may |= bytes.may_retry(error, attempt, guard, &located.content).await?;
+            if may && !needs_confirmation(error) {
+                break;
             }
-            return Ok(true);
         }
-        let is_being_deleted = error.code() == Code::BlobBeingDeleted;
-        if is_being_deleted {
-            tokio::time::sleep(BEING_DELETED).await;
-        }
-        Ok(is_being_deleted)
+        Ok(may)
     }
 }
 

@@ -217,7 +217,7 @@ impl<'a> Plan<'a> {
             let values = values.iter().map(|(index, value)| (self.columns[*index].id, value.clone()));
             let values: Vec<_> = values.collect();
             let mut change = columns.known_change(&values);
-            let of_row = complete(columns, &mut change, Completing::Made, self.guard.caller())?;
+            let of_row = complete(columns, &mut change, Completing::Unchecked, self.guard.caller())?;
             let taken = taken_of.entry(node.library_id).or_default();
             let nothing = Fields::default();
             if let Some(refusal) = taken.take(transaction, columns, node.library_id, None, &nothing, &of_row)? {

@@ -31,7 +31,7 @@ pub enum Action {
         /// Title [default: the name of the site or list]
         #[arg(long)]
         title: Option<String>,
-        /// Take along the first 200 rows of each list
+        /// Take along the first 200 rows of each list and 50 pages of each library
         #[arg(long)]
         rows: bool,
         /// Save it only for the site collection of this site [default: for the whole farm]

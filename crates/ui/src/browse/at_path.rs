@@ -16,7 +16,7 @@ use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::lists::row;
-use crate::pages::{page_document, show as page};
+use crate::pages::{self, page_document};
 use crate::wording::names::names;
 
 /// Query parameter for the contents of a site that has a home page.
@@ -59,8 +59,11 @@ async fn show(mut visit: Visit, target: &Target, query: &str) -> PageResult {
     navigation::set_search_place(&mut visit.page, &way);
     match item.kind {
         NodeKind::Site => match is_chosen(query, CONTENTS) {
-            true => site(&visit, &way, item, true).await,
-            false => match page::home(&visit, &way, item).await? {
+            true => {
+                let home = visit.session.site_home(target).await?;
+                site(&visit, &way, item, home.is_some_and(|home| page_document::is_page(&home))).await
+            }
+            false => match pages::show::home(&visit, &way, item).await? {
                 Some(home) => Ok(home),
                 None => site(&visit, &way, item, false).await,
             },
@@ -70,7 +73,7 @@ async fn show(mut visit: Visit, target: &Target, query: &str) -> PageResult {
         }
         NodeKind::Row => row::show(&visit, &way, item).await,
         NodeKind::Document if page_document::is_page(item) && !is_chosen(query, DETAILS) => {
-            match page::show(&visit, &way, item, None).await {
+            match pages::show::show(&visit, &way, item, None).await {
                 Ok(page) => Ok(page),
                 // The page about the document says what is the matter with its content.
                 Err(_) => overview::show(&visit, &way, item).await,

@@ -49,7 +49,7 @@ pub struct Row<'a> {
     /// Permitted operations, as words for the scripts.
     pub can: &'static str,
     /// Cells of the row.
-    pub parts: Vec<CellContent<'a>>,
+    pub cells: Vec<CellContent<'a>>,
     /// Title of the group that begins with this row, or empty.
     pub heading: String,
     /// Its kind.
@@ -271,18 +271,18 @@ fn rows<'a>(
     let items = found.page.items.iter();
     items
         .map(|item| {
-            let parts = shown.iter().map(|wide| part(&visit.page, me, found, item, wide.key, people)).collect();
+            let cells = shown.iter().map(|wide| cell(&visit.page, me, found, item, wide.key, people)).collect();
             let heading =
                 if view.grouped { heading(&visit.page, view.sort, found, item, people) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            Row { parts, heading: if begins { heading } else { String::new() }, ..row(item, here, people) }
+            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, people) }
         })
         .collect()
 }
 
 /// Returns the cell of an item in a column.
-pub fn part<'a>(
+pub fn cell<'a>(
     page: &'a Page,
     me: Id,
     found: &Listed,
@@ -480,7 +480,7 @@ pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>
             (false, true) => "delete",
             (false, false) => "",
         },
-        parts: Vec::new(),
+        cells: Vec::new(),
         heading: String::new(),
         kind: item.kind,
         icon: icon_of(item),

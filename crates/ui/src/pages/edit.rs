@@ -4,10 +4,10 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use model::{Code, Error, ErrorKind, Id, MAX_COMMENT, Name, Result, Right, Versioning};
+use model::{Code, Error, Id, MAX_COMMENT, Name, Result, Right, Versioning};
 use repository::{Destination, Item, OnConflict, Preconditions, Saved, Session, Target, UploadOptions};
 
-use super::page_document::{self, MAX_PAGE, too_large};
+use super::page_document::{self, MAX_PAGE, Source, too_large};
 use super::parts::{self, PartKind};
 use super::show::{self, site_of};
 use super::text;
@@ -57,16 +57,15 @@ struct Editor<'a> {
     tools: [Tool; 10],
     kinds: [PartKind; 7],
     max_comment: usize,
-    /// True if the library has drafts and the caller may publish.
+    /// The label of the button that saves.
+    save: &'static str,
+    /// True if saving makes a draft and the caller may publish it at once.
     may_publish: bool,
-    has_drafts: bool,
-    /// True if the caller has the page checked out.
-    is_held: bool,
 }
 
 #[derive(Template)]
 #[template(path = "page-preview.html")]
-struct PreviewPart<'a> {
+struct EditorPreview<'a> {
     page: &'a Page,
     title: String,
     body: String,
@@ -99,6 +98,11 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let place = find(&visit, &id).await?;
     let title = fields.trimmed("name");
     match create(&visit.session, &place, &title).await {
+        Ok(saved) if visit.session.library_settings(&Target::Id(saved.id)).await?.require_checkout => {
+            // The editor could not save it otherwise.
+            visit.session.check_out(&Target::Id(saved.id)).await?;
+            Ok(done(&format!("/items/{}/edit", saved.id), &Flash::new("toast.checked-out", saved.name)))
+        }
         Ok(saved) => Ok(done(&format!("/items/{}/edit", saved.id), &Flash::new("toast.created", saved.name))),
         Err(error) => refuse::show_form_again(new_form(&visit.page, &place, &title), error),
     }
@@ -118,7 +122,11 @@ async fn create(session: &Session, place: &Item, title: &str) -> Result<Saved> {
 pub async fn ask(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = find_for(&visit, &id, Right::Edit).await?;
     require_page(&item)?;
-    let (content, text) = page_document::read(&visit.session, &item).await?;
+    let Source { content, text, is_utf8 } = page_document::read(&visit.session, &item).await?;
+    if !is_utf8 {
+        let message = format!("\"{}\" is not in UTF-8: save it in UTF-8 with another editor first", item.name);
+        return Err(Error::conflict(message).with_code(Code::NoText).into());
+    }
     let draft = Draft { text, comment: String::new(), base: content.etag(), fault: String::new(), is_overtaken: false };
     show_editor(&mut visit, item.id, draft, StatusCode::OK).await
 }
@@ -135,7 +143,7 @@ fn require_page(item: &Item) -> Result<()> {
     }
 }
 
-async fn show_editor(visit: &mut Visit, id: Id, draft: Draft, status: StatusCode) -> PageResult {
+async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: StatusCode) -> PageResult {
     let target = Target::Id(id);
     let way = visit.session.item_with_ancestors(&target).await?;
     navigation::fill_side_bar(visit, &way).await?;
@@ -144,17 +152,29 @@ async fn show_editor(visit: &mut Visit, id: Id, draft: Draft, status: StatusCode
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let is_held = item.check_out.is_some_and(|held| held.by == visit.session.principal().id);
+    // A working copy becomes a draft when it is checked in.
     let has_drafts = settings.versioning == Versioning::MajorMinor && !is_held;
+    if draft.is_overtaken {
+        let keeps_it = settings.versioning != Versioning::None && !is_held;
+        let key = if keeps_it { visit.page.s("page.overtaken") } else { visit.page.s("page.overtaken-for-good") };
+        draft.fault = key.to_owned();
+    }
+    let page = &visit.page;
+    let save = match (is_held, has_drafts) {
+        (true, _) => page.s("page.save-copy"),
+        (_, true) => page.s("page.save-draft"),
+        _ if draft.is_overtaken => page.s("page.save-over"),
+        _ => page.s("action.save"),
+    };
     let mut response: Response = html(&Editor {
-        page: &visit.page,
+        page,
         crumbs,
         draft,
-        tools: tools(&visit.page),
-        kinds: parts::kinds(&visit.page),
+        tools: tools(page),
+        kinds: parts::kinds(visit, site_of(&way)?).await?,
         max_comment: MAX_COMMENT,
+        save,
         may_publish: has_drafts && item.rights.has(Right::Publish),
-        has_drafts,
-        is_held,
         item,
     });
     *response.status_mut() = status;
@@ -177,51 +197,44 @@ fn tools(page: &Page) -> [Tool; 10] {
     ]
 }
 
-/// Saves a page. If somebody else has saved it meanwhile, the editor is shown again with what was typed.
+/// Saves a page. If that fails, the editor is shown again with what was typed.
 pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
-    let item = find(&visit, &id).await?;
-    require_page(&item)?;
-    let (text, comment, base) = (fields.text("text").replace('\0', ""), fields.trimmed("comment"), fields.text("base"));
-    let publish = fields.text("do") == "publish";
+    let id: Id = id.parse()?;
+    let mut draft = Draft {
+        // No text has this character.
+        text: fields.text("text").replace('\0', ""),
+        comment: fields.trimmed("comment"),
+        base: fields.text("base"),
+        fault: String::new(),
+        is_overtaken: false,
+    };
     let options = UploadOptions {
-        comment: comment.clone(),
-        publish,
-        preconditions: Preconditions { if_match: Some(vec![base.clone()]), ..Preconditions::default() },
+        comment: draft.comment.clone(),
+        publish: fields.text("do") == "publish",
+        preconditions: Preconditions { if_match: Some(vec![draft.base.clone()]), ..Preconditions::default() },
         ..UploadOptions::default()
     };
-    match store(&visit.session, &Destination::Document(item.id), options, text.clone()).await {
+    let publish = options.publish;
+    let error = match store(&visit.session, &Destination::Document(id), options, draft.text.clone()).await {
         Ok(saved) => {
-            let flash =
-                Flash::new(if publish { "toast.published" } else { "toast.page-saved" }, saved.number.to_string());
-            Ok(done(&address::browse(&saved.path), &flash))
+            let is_published = publish && saved.number.is_major();
+            let toast = if is_published { "toast.published" } else { "toast.page-saved" };
+            return Ok(done(&address::browse(&saved.path), &Flash::new(toast, saved.number.to_string())));
         }
-        Err(error) => {
-            let is_mendable = matches!(
-                error.kind(),
-                ErrorKind::Conflict
-                    | ErrorKind::Invalid
-                    | ErrorKind::Locked
-                    | ErrorKind::Exhausted
-                    | ErrorKind::Unavailable
-            );
-            if !is_mendable {
-                return Err(error.into());
-            }
-            let status = error::status(&error);
-            error::log(&error, status);
-            let is_overtaken = error.code() == Code::PreconditionFailed;
-            let (base, fault) = match is_overtaken {
-                // With the tag of the present version, the next attempt replaces it.
-                true => {
-                    let present = page_document::read(&visit.session, &item).await?.0.etag();
-                    (present, visit.page.s("page.overtaken").to_owned())
-                }
-                false => (base, refuse::message_for(&visit.page, &error)),
-            };
-            show_editor(&mut visit, item.id, Draft { text, comment, base, fault, is_overtaken }, status).await
-        }
+        Err(error) => error,
+    };
+    let status = error::status(&error);
+    error::log(&error, status);
+    // What cannot even be found any more has no editor; scripts have kept the text.
+    let Ok(present) = visit.session.item(&Target::Id(id)).await else { return Err(error.into()) };
+    draft.is_overtaken = error.code() == Code::PreconditionFailed;
+    match draft.is_overtaken {
+        // With the tag of the present version, the next attempt replaces it.
+        true => draft.base = present.etag(),
+        false => draft.fault = refuse::message_for(&visit.page, &error),
     }
+    show_editor(&mut visit, id, draft, status).await
 }
 
 async fn store(session: &Session, destination: &Destination, options: UploadOptions, text: String) -> Result<Saved> {
@@ -243,6 +256,6 @@ pub async fn preview(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
     }
     let way = visit.session.item_with_ancestors(&Target::Id(item.id)).await?;
     let drawn = show::draw(&visit, site_of(&way)?, &item.path, text).await?;
-    let title = if drawn.title.is_empty() { show::stem(&item.name).to_owned() } else { drawn.title };
-    Ok(html(&PreviewPart { page: &visit.page, title, body: drawn.body, fault: drawn.fault }).into_response())
+    let title = show::title_of(&drawn, &item, None);
+    Ok(html(&EditorPreview { page: &visit.page, title, body: drawn.body, fault: drawn.fault }).into_response())
 }

@@ -14,11 +14,22 @@ const MAX_SLUG: usize = 60;
 pub struct LinkBase<'a> {
     /// Path of its folder in the farm.
     pub folder: &'a str,
+    /// Scheme and host under which browsers know this server.
+    pub origin: &'a str,
 }
 
-/// Returns the opening tag of a link; `None` for one that leads nowhere. In a preview, which has no base, only links to
-/// other servers lead somewhere.
+impl LinkBase<'_> {
+    /// Returns an address of this server without scheme and host.
+    fn without_origin<'l>(&self, address: &'l str) -> &'l str {
+        let rest = address.strip_prefix(self.origin).filter(|rest| !self.origin.is_empty() && rest.starts_with('/'));
+        rest.unwrap_or(address)
+    }
+}
+
+/// Returns the opening tag of a link; `None` for one that leads nowhere. In an excerpt, which has no base, only links
+/// to other servers lead somewhere.
 pub fn tag(address: &str, base: Option<&LinkBase<'_>>) -> Option<String> {
+    let address = base.map_or(address, |base| base.without_origin(address));
     let (relation, target) = match leads_elsewhere(address) {
         true => ("rel=\"noopener noreferrer nofollow\" ", address.to_owned()),
         false => ("", local(address, base?)?),
@@ -30,6 +41,7 @@ pub fn tag(address: &str, base: Option<&LinkBase<'_>>) -> Option<String> {
 
 /// Returns the path in the farm that an address of this server names.
 pub fn path(address: &str, base: &LinkBase<'_>) -> Option<String> {
+    let address = base.without_origin(address);
     if leads_elsewhere(address) || address.contains(['\\', '\0']) {
         return None;
     }
@@ -99,7 +111,7 @@ mod tests {
 
     #[test]
     fn links_start_from_the_folder_of_the_page() {
-        let base = LinkBase { folder: "team/Pages" };
+        let base = LinkBase { folder: "team/Pages", origin: "https://docs.example" };
         for (link, expected) in [
             ("Other.md", Some("/browse/team/Pages/Other.md")),
             ("./a%20b.md#The%20End", Some("/browse/team/Pages/a%20b.md#h-the-end")),
@@ -109,6 +121,8 @@ mod tests {
             ("/browse/team", Some("/browse/team")),
             ("/search?q=plan", Some("/search?q=plan")),
             ("#The end", Some("#h-the-end")),
+            ("https://docs.example/browse/a#B", Some("/browse/a#h-b")),
+            ("https://docs.example.evil/x", None),
             ("//evil.example/x", None),
             ("/\\evil.example", None),
             ("javascript:alert(1)", None),
@@ -116,7 +130,7 @@ mod tests {
             ("a%2Fb", None),
             ("", None),
         ] {
-            assert_eq!(local(link, &base).as_deref(), expected, "{link}");
+            assert_eq!(local(base.without_origin(link), &base).as_deref(), expected, "{link}");
         }
     }
 }

@@ -12,7 +12,14 @@ use crate::frame::escape::escape;
 const PART: &str = "part-";
 /// Limits on the parts and pictures of one page.
 pub const MAX_PARTS: usize = 12;
+const FIRST_TOO_MANY: usize = MAX_PARTS + 1;
 const MAX_IMAGES: usize = 50;
+/// Limit on the headings to which links can lead.
+const MAX_HEADINGS: usize = 500;
+/// Limit on the bytes of all tags of links: an address is written with the whole path of its folder.
+const MAX_LINK_BYTES: usize = 1 << 20;
+/// Limit on the characters of a heading where headings are listed.
+const MAX_HEADING: usize = 200;
 /// Stands before and after the number of an inset in the HTML. It is taken out of texts before.
 const MARK: char = '\0';
 
@@ -28,7 +35,7 @@ pub struct Drawn {
 }
 
 /// Something in a page that depends on who reads it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Inset {
     /// A part.
     Part {
@@ -37,6 +44,8 @@ pub enum Inset {
         /// What it shows, in TOML.
         text: String,
     },
+    /// The parts from here on are too many.
+    TooManyParts,
     /// A picture of this server.
     Image {
         /// Path of the document in the farm.
@@ -71,8 +80,9 @@ impl Drawn {
     }
 }
 
-/// Draws a text as a preview: links that lead to other places of this server, pictures and parts are shown as text.
-pub fn preview(text: &str) -> String {
+/// Draws a text for the page about its document: links to other places of this server, pictures and parts are shown as
+/// text.
+pub fn excerpt(text: &str) -> String {
     draw(text, None).html
 }
 
@@ -90,8 +100,8 @@ fn draw(text: &str, base: Option<&LinkBase<'_>>) -> Drawn {
         _ => None,
     });
     let mut drawing = Drawing {
-        // The highest heading of a page comes right below its title, whatever its level. In a preview, the name of the
-        // document and the title of the preview are above.
+        // The highest heading of a page comes right below its title, whatever its level. In an excerpt, the name of the
+        // document and the title of the excerpt are above.
         below: if base.is_some() { 2 } else { 3 },
         highest: if base.is_some() { levels.min().unwrap_or(1) } else { 1 },
         base,
@@ -99,6 +109,7 @@ fn draw(text: &str, base: Option<&LinkBase<'_>>) -> Drawn {
         parts: 0,
         images: 0,
         links: Vec::new(),
+        link_bytes: 0,
         ids: HashSet::new(),
     };
     let mut parser = Parser::new_ext(&text, options);
@@ -113,7 +124,7 @@ fn draw(text: &str, base: Option<&LinkBase<'_>>) -> Drawn {
 }
 
 struct Drawing<'b> {
-    /// The folder of the page; `None` for a preview.
+    /// The folder of the page; `None` for an excerpt.
     base: Option<&'b LinkBase<'b>>,
     drawn: Drawn,
     /// Level in the document of headings that have the level `highest` in the text.
@@ -123,6 +134,8 @@ struct Drawing<'b> {
     images: usize,
     /// The open links, each with a flag whether its tag was written.
     links: Vec<bool>,
+    /// Bytes of the tags of all links so far.
+    link_bytes: usize,
     /// Identifiers of headings.
     ids: HashSet<String>,
 }
@@ -143,12 +156,17 @@ impl Drawing<'_> {
             }
             Event::Start(Tag::Heading { level, .. }) => self.heading(level, rest, events),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language)))
-                if self.base.is_some() && language.starts_with(PART) && self.parts < MAX_PARTS =>
+                if self.base.is_some() && language.starts_with(PART) =>
             {
                 self.parts += 1;
                 let kind = language[PART.len()..].trim().to_owned();
                 let text = text_until(rest, |tag| matches!(tag, TagEnd::CodeBlock));
-                events.push(self.inset(Inset::Part { kind, text }));
+                match self.parts {
+                    ..=MAX_PARTS => events.push(self.inset(Inset::Part { kind, text })),
+                    // The first one says so for all.
+                    FIRST_TOO_MANY => events.push(self.inset(Inset::TooManyParts)),
+                    _ => {}
+                }
             }
             Event::Start(Tag::CodeBlock(_)) => events.push(markup("<pre><code>")),
             Event::End(TagEnd::CodeBlock) => events.push(markup("</code></pre>\n")),
@@ -156,7 +174,10 @@ impl Drawing<'_> {
                 events.push(Event::Text(CowStr::Borrowed(if done { "☑ " } else { "☐ " })))
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
-                let tag = link::tag(&dest_url, self.base);
+                let tag = link::tag(&dest_url, self.base).filter(|tag| {
+                    self.link_bytes += tag.len();
+                    self.link_bytes <= MAX_LINK_BYTES
+                });
                 self.links.push(tag.is_some());
                 events.extend(tag.map(|tag| Event::InlineHtml(tag.into())));
             }
@@ -204,14 +225,14 @@ impl Drawing<'_> {
             self.take(event, rest, &mut inner);
         }
         let level = (level as u8 + self.below - self.highest).min(6);
-        let opening = match self.base {
-            Some(_) => {
-                let id = self.heading_id(&text);
-                let opening = format!("<h{level} id=\"{id}\">");
-                self.drawn.headings.push(Heading { level, id, text });
-                opening
-            }
-            None => format!("<h{level}>"),
+        let opening = if self.base.is_some() && self.drawn.headings.len() < MAX_HEADINGS {
+            let id = self.heading_id(&text);
+            let opening = format!("<h{level} id=\"{id}\">");
+            let text = text.chars().take(MAX_HEADING).collect();
+            self.drawn.headings.push(Heading { level, id, text });
+            opening
+        } else {
+            format!("<h{level}>")
         };
         events.push(Event::InlineHtml(opening.into()));
         events.extend(inner);

@@ -13,11 +13,22 @@ pub fn is_page(item: &Item) -> bool {
     preview::is_markdown(item) && item.size <= MAX_PAGE
 }
 
-/// Reads the text of a page in the version that the caller sees.
+/// A page as it is stored.
+pub struct Source {
+    /// The document, opened.
+    pub content: Content,
+    /// The text, with Unix line ends.
+    pub text: String,
+    /// True if the text is stored in UTF-8, in which the editor saves it.
+    pub is_utf8: bool,
+}
+
+/// Reads a page in the version that the caller sees.
 ///
 /// # Errors
-/// `Conflict` with code `no_text` for a document that is no text; those of [`Session::open`].
-pub async fn read(session: &Session, item: &Item) -> Result<(Content, String)> {
+/// `Invalid` with code `too_large`; `Conflict` with code `no_text` for a document that is no text; those of
+/// [`Session::open`].
+pub async fn read(session: &Session, item: &Item) -> Result<Source> {
     let mut content = session.open(&Target::Id(item.id), VersionChoice::Visible).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = content.next_chunk().await? {
@@ -28,7 +39,7 @@ pub async fn read(session: &Session, item: &Item) -> Result<(Content, String)> {
     }
     let text = preview::decode::decode(&bytes, false);
     let text = text.ok_or_else(|| Error::conflict("the page is not a text").with_code(Code::NoText))?;
-    Ok((content, text))
+    Ok(Source { content, text, is_utf8: std::str::from_utf8(&bytes).is_ok() })
 }
 
 /// Returns the error for a text that is too long for a page.

@@ -1,4 +1,4 @@
-//! How a site looks, as its settings page changes it: links, accent and logo.
+//! How a site looks, as its settings page changes it: links, accent, logo and home page.
 
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
 use axum::http::{HeaderValue, header};
@@ -12,6 +12,7 @@ use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::visit::{SubmittedForm, Visit};
+use crate::pages::page_document;
 use http_core::identity::csrf;
 use http_core::server::request_body::{self, ReadAheadLimit};
 use http_core::server::secure;
@@ -113,6 +114,13 @@ pub async fn save_home(Path(id): Path<String>, sent: SubmittedForm) -> PageResul
     let SubmittedForm { visit, fields } = sent;
     let site = Target::Id(id.parse()?);
     let home = if fields.text("page").is_empty() { None } else { Some(fields.id("page")?) };
+    if let Some(home) = home {
+        let found = visit.session.item(&Target::Id(home)).await?;
+        if !page_document::is_page(&found) {
+            let message = format!("\"{}\" is not a page: only a page can be the home page of a site", found.name);
+            return Err(Error::conflict(message).with_code(Code::WrongKind).into());
+        }
+    }
     let change = SiteLookChange { home: Some(home), ..SiteLookChange::default() };
     visit.session.change_site_look(&site, change).await?;
     let path = visit.session.item(&site).await?.path;

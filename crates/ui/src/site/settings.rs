@@ -46,6 +46,8 @@ struct Settings<'a> {
     whole: Option<Crumb>,
     administers: bool,
     look: SiteLook,
+    /// The page with which the site opens.
+    home: Option<Crumb>,
     edited: Vec<EditedLink>,
     /// Parts of the site that can be added to its links.
     parts: Vec<Choice>,
@@ -72,6 +74,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(Moved { moved 
     }
     let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MAX_LISTED).await?;
     let look = visit.session.site_look(&target).await?;
+    let home = visit.session.site_home(&target).await?;
     let parts = listed.items.iter().map(|item| Choice::new(item.id.to_string(), item.name.as_str(), false)).collect();
     let (mut libraries, mut sites) = (Vec::new(), Vec::new());
     for below in listed.items {
@@ -125,6 +128,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(Moved { moved 
         administers: visit.session.principal().farm_administrator,
         edited: look.links.iter().enumerate().map(|(index, link)| EditedLink::of(link, index, &moved)).collect(),
         look,
+        home: home.map(|home| Crumb { href: address::browse(&home.path), label: home.name }),
         parts,
         keeps_templates: way.first().is_some_and(|root| root.rights.has(Right::ManageSite)),
     }))

@@ -10,6 +10,7 @@ mod preview;
 mod safety;
 mod search;
 mod storage;
+mod web_pages;
 mod words;
 
 use std::cell::RefCell;

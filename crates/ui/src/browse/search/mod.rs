@@ -132,7 +132,12 @@ impl PersonLink {
 /// Shows the results page, or only suggestions for the search box and the palette.
 pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A longer pasted text is truncated, because its beginning is the most useful query.
-    let asked: String = format!("{} {}", wish.within, wish.q).trim().chars().take(MAX_QUERY_CHARS).collect();
+    let within = Some(wish.within.trim()).filter(|within| within.chars().count() <= MAX_QUERY_CHARS / 2);
+    let asked = match (within.unwrap_or_default(), wish.q.trim()) {
+        ("", text) | (text, "") => text.to_owned(),
+        (within, text) => format!("{within} ({text})"),
+    };
+    let asked: String = asked.trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
         let found = visit.session.suggest(&asked, SUGGESTED_ITEMS).await?;
         let marker = NameMarker::of(&asked);

@@ -157,7 +157,7 @@ fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
     }
     let Some(text) = decode::decode(bytes, cut) else { return Preview::Nothing };
     match kind {
-        PreviewKind::Markdown => Preview::Markdown(markdown::preview(&text), cut),
+        PreviewKind::Markdown => Preview::Markdown(markdown::excerpt(&text), cut),
         PreviewKind::Table => match table::read(&text) {
             Some((sheet, more)) => Preview::Table(sheet, cut || more),
             None => lines(&text, None, cut),

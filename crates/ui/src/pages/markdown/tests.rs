@@ -2,11 +2,11 @@
 
 use super::*;
 
-const BASE: LinkBase<'static> = LinkBase { folder: "team/Pages" };
+const BASE: LinkBase<'static> = LinkBase { folder: "team/Pages", origin: "" };
 
 #[test]
 fn usual_markdown_is_drawn() {
-    let drawn = preview(
+    let drawn = excerpt(
         "# Title\n\nSome *soft* `code`.\n\n- [x] done\n\n| a | b |\n|:-:|---|\n| 1 | 2 |\n\n```rust\nx < y\n```\n",
     );
     for part in ["<h3>Title</h3>", "<em>soft</em>", "<code>code</code>", "☑ done", "<td>1</td>", "<pre><code>x &lt; y"]
@@ -15,20 +15,20 @@ fn usual_markdown_is_drawn() {
     }
     assert!(!drawn.contains("style="), "{drawn}");
     assert!(!drawn.contains("<input"), "{drawn}");
-    let link = preview("[there](https://example.org/?a=1&b=\"2)");
+    let link = excerpt("[there](https://example.org/?a=1&b=\"2)");
     assert!(link.contains("href=\"https://example.org/?a=1&#38;b=&#34;2\">there</a>"), "{link}");
     // What belongs to a page is text in a preview.
-    let inside = preview("[x](Other.md) ![p](p.png)\n\n```part-list\nlist = \"Tasks\"\n```");
-    assert_eq!(inside, "<p>x p</p>\n<pre><code>list = \"Tasks\"\n</code></pre>\n");
+    let inside = excerpt("[x](Other.md) ![p](p.png)\n\n```part-list\nfrom = \"Tasks\"\n```");
+    assert_eq!(inside, "<p>x p</p>\n<pre><code>from = \"Tasks\"\n</code></pre>\n");
 }
 
 #[test]
 fn parts_pictures_and_headings_of_a_page_are_found() {
-    let text = "# One\n\nSee [two](Two.md#a-b).\n\n| ![P](p.png) | x |\n|---|---|\n| y | z |\n\n```part-list\nlist = \
+    let text = "# One\n\nSee [two](Two.md#a-b).\n\n| ![P](p.png) | x |\n|---|---|\n| y | z |\n\n```part-list\nfrom = \
                 \"Tasks\"\n```\n\n## A `b`\n\n## A b\n";
     let drawn = page(text, &BASE);
     let image = Inset::Image { path: "team/Pages/p.png".to_owned(), description: "P".to_owned() };
-    let part = Inset::Part { kind: "list".to_owned(), text: "list = \"Tasks\"\n".to_owned() };
+    let part = Inset::Part { kind: "list".to_owned(), text: "from = \"Tasks\"\n".to_owned() };
     assert_eq!(drawn.insets, [image, part]);
     let ids: Vec<_> = drawn.headings.iter().map(|heading| (heading.level, heading.id.as_str())).collect();
     assert_eq!(ids, [(2, "h-one"), (3, "h-a-b"), (3, "h-a-b--3")]);
@@ -60,7 +60,8 @@ fn the_highest_headings_come_below_the_title() {
 fn a_page_has_a_limited_number_of_parts_and_pictures() {
     let drawn = page(&"```part-contents\n```\n![](x.png)\n\n".repeat(100), &BASE);
     let parts = drawn.insets.iter().filter(|inset| matches!(inset, Inset::Part { .. })).count();
-    assert_eq!((parts, drawn.insets.len()), (MAX_PARTS, MAX_PARTS + MAX_IMAGES));
+    assert_eq!((parts, drawn.insets.len()), (MAX_PARTS, MAX_PARTS + 1 + MAX_IMAGES));
+    assert_eq!(drawn.insets.iter().filter(|inset| **inset == Inset::TooManyParts).count(), 1);
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn nothing_of_the_text_becomes_markup() {
     for attack in attacks {
         let drawn = page(attack, &BASE);
         let insets: Vec<String> = drawn.insets.iter().map(|_| String::new()).collect();
-        for html in [preview(attack), drawn.with_insets(&insets)] {
+        for html in [excerpt(attack), drawn.with_insets(&insets)] {
             assert!(!html.contains(MARK), "{html:?}");
             for tag in html.split('<').skip(1) {
                 let name = tag.split(|c: char| !c.is_ascii_alphanumeric() && c != '/').next().unwrap();
@@ -107,4 +108,32 @@ fn nothing_of_the_text_becomes_markup() {
         image("/x?a&\"b", "<i>\""),
         "<img loading=\"lazy\" decoding=\"async\" src=\"/x?a&#38;&#34;b\" alt=\"&#60;i&#62;&#34;\">"
     );
+}
+
+#[test]
+fn long_folders_and_many_headings_make_no_huge_page() {
+    let folder = "\u{1f5c4}".repeat(255);
+    let links = page(&"[](a)".repeat(100_000), &LinkBase { folder: &folder, origin: "" });
+    assert!(links.with_insets(&[]).len() < 4 << 20, "{}", links.with_insets(&[]).len());
+    let headings = page(&"#\n".repeat(200_000), &BASE);
+    assert_eq!(headings.headings.len(), MAX_HEADINGS);
+    let long = page(&format!("# {}", "x".repeat(100_000)), &BASE);
+    assert_eq!(long.headings[0].text.len(), MAX_HEADING);
+}
+
+#[test]
+fn hostile_nesting_ends_soon() {
+    let begun = std::time::Instant::now();
+    for hostile in [
+        "[".repeat(500_000),
+        "> ".repeat(250_000),
+        "*a ".repeat(170_000),
+        "![[](".repeat(100_000),
+        "# a\n".repeat(130_000),
+        "|a".repeat(250_000) + "\n" + &"|-".repeat(250_000),
+    ] {
+        page(&hostile, &BASE);
+    }
+    // A quadratic algorithm would take many minutes.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }

@@ -28,7 +28,7 @@ struct ContentsPart<'a> {
 
 /// Draws the list of headings.
 pub fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: Contents = read(text)?;
+    let part: Contents = read(around, text)?;
     let page = &around.visit.page;
     // The highest headings are of level 2.
     let lowest = 1 + part.depth.unwrap_or(USUAL_DEPTH).clamp(1, 5);

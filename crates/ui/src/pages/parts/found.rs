@@ -12,7 +12,7 @@ use crate::frame::page::Page;
 use crate::wording::names;
 use http_core::protocol::segments;
 
-/// Finds everything that was ever changed.
+/// Query that finds everything.
 const EVERYTHING: &str = "modified>=1970-01-01";
 
 /// The documents of a site, library or folder that were changed last.
@@ -66,7 +66,7 @@ struct FoundPart<'a> {
 
 /// Draws what was changed last.
 pub async fn recent(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: Recent = read(text)?;
+    let part: Recent = read(around, text)?;
     let found;
     let place = match &part.from {
         Some(path) => {
@@ -76,7 +76,7 @@ pub async fn recent(around: &Surroundings<'_>, text: &str) -> PartResult {
         None => around.site,
     };
     if !place.kind.is_container() || place.kind == NodeKind::List {
-        return Err(PartFault::Unreadable(around.visit.page.s("part.no-container").to_owned()));
+        return Err(PartFault::Wrong(around.visit.page.s("part.no-container").to_owned()));
     }
     let query = match place.path.as_str() {
         "" => EVERYTHING.to_owned(),
@@ -88,7 +88,7 @@ pub async fn recent(around: &Surroundings<'_>, text: &str) -> PartResult {
 
 /// Draws what a query finds.
 pub async fn query(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: Query = read(text)?;
+    let part: Query = read(around, text)?;
     let title = part.title.unwrap_or_else(|| part.query.clone());
     let order = if matches!(part.order, Order::Newest) { HitOrder::Newest } else { HitOrder::Relevance };
     draw(around, part.query, order, title, entries(part.limit)).await

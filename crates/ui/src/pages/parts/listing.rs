@@ -71,10 +71,10 @@ struct ListingPart<'a> {
 
 /// Draws documents and folders.
 pub async fn documents(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: Documents = read(text)?;
+    let part: Documents = read(around, text)?;
     let place = find(around, &part.from).await?;
     if !matches!(place.kind, NodeKind::Library | NodeKind::Folder) {
-        return Err(PartFault::Unreadable(around.visit.page.s("part.no-library").to_owned()));
+        return Err(PartFault::Wrong(around.visit.page.s("part.no-library").to_owned()));
     }
     let view = match &part.view {
         Some(name) => saved(around, &place, name).await?,
@@ -90,10 +90,10 @@ pub async fn documents(around: &Surroundings<'_>, text: &str) -> PartResult {
 
 /// Draws the rows of a list.
 pub async fn list(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: List = read(text)?;
+    let part: List = read(around, text)?;
     let place = find(around, &part.from).await?;
     if place.kind != NodeKind::List {
-        return Err(PartFault::Unreadable(around.visit.page.s("part.no-list").to_owned()));
+        return Err(PartFault::Wrong(around.visit.page.s("part.no-list").to_owned()));
     }
     let view = match &part.view {
         Some(name) => saved(around, &place, name).await?,
@@ -109,7 +109,7 @@ pub async fn list(around: &Surroundings<'_>, text: &str) -> PartResult {
 async fn saved(around: &Surroundings<'_>, place: &Item, name: &str) -> PartResult<View> {
     let views = around.visit.session.views(&Target::Id(place.id)).await?;
     let found = views.iter().find(|view| fold(&view.name) == fold(name.trim()));
-    let found = found.ok_or_else(|| PartFault::Unreadable(around.visit.page.f1("part.no-view", name)))?;
+    let found = found.ok_or_else(|| PartFault::Wrong(around.visit.page.f1("part.no-view", name)))?;
     Ok(View::parse(&found.query))
 }
 
@@ -131,8 +131,8 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     let here = address::browse(&place.path);
     let me = session.principal().id;
     let row = |item| {
-        let parts = shown.iter().map(|wide| listing::part(page, me, &found, item, wide.key, &people)).collect();
-        Row { parts, ..listing::row(item, &here, &people) }
+        let cells = shown.iter().map(|wide| listing::cell(page, me, &found, item, wide.key, &people)).collect();
+        Row { cells, ..listing::row(item, &here, &people) }
     };
     let head = |wide: &Wide| match wide.key {
         Key::Own(id) => {

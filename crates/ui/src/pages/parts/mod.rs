@@ -8,12 +8,15 @@ mod people;
 mod search;
 
 use askama::Template;
-use model::ErrorKind;
+use model::{ErrorKind, MAX_PAGE, NodeKind, Result};
+use repository::{Item, Sort, Target};
 
 use part::{PartFault, render};
 
+use super::markdown::MAX_PARTS;
 use crate::frame::page::Page;
 use crate::frame::refuse;
+use crate::frame::visit::Visit;
 use http_core::server::error;
 
 pub use part::Surroundings;
@@ -27,21 +30,30 @@ pub struct PartKind {
     /// What it shows.
     pub hint: &'static str,
     /// What stands in a new one.
-    pub sample: &'static str,
+    pub sample: String,
 }
 
-/// Returns all kinds of parts.
-pub fn kinds(page: &Page) -> [PartKind; 7] {
-    let kind = |word, name, hint, sample| PartKind { word, name, hint, sample };
-    [
-        kind("documents", page.s("part.documents"), page.s("part.documents-hint"), "from = \"Documents\"\nlimit = 5"),
-        kind("list", page.s("part.list"), page.s("part.list-hint"), "from = \"Tasks\"\nlimit = 5"),
-        kind("recent", page.s("part.recent"), page.s("part.recent-hint"), "limit = 5"),
-        kind("query", page.s("part.query"), page.s("part.query-hint"), "query = \"type:pdf\"\nlimit = 5"),
-        kind("people", page.s("part.people"), page.s("part.people-hint"), "people = [\"\"]"),
-        kind("search", page.s("part.search-box"), page.s("part.search-hint"), ""),
-        kind("contents", page.s("part.contents"), page.s("part.contents-hint"), ""),
-    ]
+/// Returns all kinds of parts. New ones show a library and a list of the site, if there are some.
+pub async fn kinds(visit: &Visit, site: &Item) -> Result<[PartKind; 7]> {
+    let page = &visit.page;
+    let (_, below) = visit.session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_PAGE).await?;
+    let first = |kind: NodeKind, otherwise: &str| {
+        let name = below.items.iter().find(|item| item.kind == kind).map_or(otherwise, |item| item.name.as_str());
+        toml::Value::String(name.to_owned()).to_string()
+    };
+    let (library, list) = (first(NodeKind::Library, "Documents"), first(NodeKind::List, "Tasks"));
+    let login = toml::Value::String(visit.session.principal().login.clone());
+    let kind = |word, name, hint, sample: String| PartKind { word, name, hint, sample };
+    let [documents, rows] = [library, list].map(|from| format!("from = {from}\nlimit = 5"));
+    Ok([
+        kind("documents", page.s("part.documents"), page.s("part.documents-hint"), documents),
+        kind("list", page.s("part.list"), page.s("part.list-hint"), rows),
+        kind("recent", page.s("part.recent"), page.s("part.recent-hint"), "limit = 5".to_owned()),
+        kind("query", page.s("part.query"), page.s("part.query-hint"), "query = \"type:pdf\"\nlimit = 5".to_owned()),
+        kind("people", page.s("part.people"), page.s("part.people-hint"), format!("people = [{login}]")),
+        kind("search", page.s("part.search-box"), page.s("part.search-hint"), String::new()),
+        kind("contents", page.s("part.contents"), page.s("part.contents-hint"), String::new()),
+    ])
 }
 
 #[derive(Template)]
@@ -50,6 +62,16 @@ struct FaultNote<'a> {
     page: &'a Page,
     kind: &'a str,
     reason: String,
+}
+
+/// Returns the HTML for parts beyond the limit of a page.
+pub fn too_many(page: &Page) -> String {
+    render(&FaultNote { page, kind: "", reason: page.f1("part.too-many", MAX_PARTS) }).unwrap_or_default()
+}
+
+/// Returns the HTML of a part for which there was no time.
+pub fn late(page: &Page, kind: &str) -> String {
+    render(&FaultNote { page, kind, reason: page.s("part.late").to_owned() }).unwrap_or_default()
 }
 
 /// Returns the HTML of a part. What cannot be shown says why.
@@ -63,11 +85,11 @@ pub async fn draw(around: &Surroundings<'_>, kind: &str, text: &str) -> String {
         "people" => people::draw(around, text).await,
         "search" => search::draw(around, text),
         "contents" => contents::draw(around, text),
-        _ => Err(PartFault::Unreadable(page.f1("part.unknown", kind))),
+        _ => Err(PartFault::Wrong(page.f1("part.unknown", kind))),
     };
     drawn.unwrap_or_else(|fault| {
         let reason = match fault {
-            PartFault::Unreadable(reason) => reason,
+            PartFault::Wrong(reason) => reason,
             PartFault::Failed(error) if error.kind() == ErrorKind::NotFound => page.s("part.not-found").to_owned(),
             PartFault::Failed(error) => {
                 error::log(&error, error::status(&error));

@@ -11,6 +11,8 @@ use crate::pages::markdown::Heading;
 /// Number of entries that a part shows unless it says otherwise, and the limit on it.
 const USUAL_ENTRIES: usize = 10;
 const MAX_ENTRIES: usize = 50;
+/// Limit on the bytes of a part.
+const MAX_TEXT: usize = 4_096;
 
 /// The place of the parts of a page.
 pub struct Surroundings<'a> {
@@ -24,8 +26,8 @@ pub struct Surroundings<'a> {
 
 /// The reason why a part is not shown.
 pub enum PartFault {
-    /// What the page says cannot be shown.
-    Unreadable(String),
+    /// The text of the part is wrong, and how.
+    Wrong(String),
     /// What it names cannot be read.
     Failed(Error),
 }
@@ -40,8 +42,11 @@ impl From<Error> for PartFault {
 }
 
 /// Reads what a part shows.
-pub fn read<T: DeserializeOwned>(text: &str) -> PartResult<T> {
-    toml::from_str(text).map_err(|error| PartFault::Unreadable(error.message().to_owned()))
+pub fn read<T: DeserializeOwned>(around: &Surroundings<'_>, text: &str) -> PartResult<T> {
+    if text.len() > MAX_TEXT {
+        return Err(PartFault::Wrong(around.visit.page.f1("part.too-long", MAX_TEXT)));
+    }
+    toml::from_str(text).map_err(|error| PartFault::Wrong(error.message().to_owned()))
 }
 
 /// Returns how many entries a part shows.

@@ -8,7 +8,7 @@ use super::part::{PartFault, PartResult, Surroundings, read, render};
 use crate::frame::page::Page;
 
 /// Limit on the people of one part.
-const MAX_PEOPLE: usize = 30;
+const MAX_PEOPLE: usize = 12;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,10 +33,10 @@ struct PeoplePart<'a> {
 
 /// Draws people.
 pub async fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: People = read(text)?;
+    let part: People = read(around, text)?;
     let (page, session) = (&around.visit.page, &around.visit.session);
     if part.people.len() > MAX_PEOPLE {
-        return Err(PartFault::Unreadable(page.f1("part.too-many-people", MAX_PEOPLE)));
+        return Err(PartFault::Wrong(page.f1("part.too-many-people", MAX_PEOPLE)));
     }
     let mut ids = Vec::with_capacity(part.people.len());
     for name in &part.people {

@@ -27,7 +27,7 @@ struct SearchPart<'a> {
 
 /// Draws the box.
 pub fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
-    let part: Search = read(text)?;
+    let part: Search = read(around, text)?;
     let page = &around.visit.page;
     let is_everywhere = part.everywhere || around.site.path.is_empty();
     let title = part.title.unwrap_or_else(|| match is_everywhere {

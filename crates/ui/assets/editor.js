@@ -153,7 +153,9 @@ if (kept && kept.text !== stored) {
   const note = document.querySelector("[data-kept]");
   note.hidden = false;
   note.querySelector("[data-kept-use]").addEventListener("click", () => {
-    put(0, area.value.length, kept.text);
+    // A browser takes long to type a long text.
+    area.value = kept.text;
+    area.dispatchEvent(new Event("input"));
     // Saving it then says so if somebody else has saved the page since.
     form.elements.base.value = kept.base;
     note.remove();

@@ -26,6 +26,7 @@ CODES = {
     "invalid_value": "the kind of the column decides what fits",
     "length_mismatch": "more or fewer bytes arrived than were announced",
     "path_too_deep": "the depth of an item counts from the root of the site",
+    "reason_required": "a rejection needs a reason that is not blank",
     "same_password": "no schema compares two fields",
     "too_much_at_once": "the state of a store cannot be changed together with other fields",
 }

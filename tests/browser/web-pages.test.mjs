@@ -158,6 +158,53 @@ test('a page is the home page of its site', async () => {
   await page.finish();
 });
 
+test('a draft is submitted, rejected, changed and approved', async () => {
+  const [berta, roles] = [(await (await server.api('GET', '/api/v1/users')).json()).items.find(({ login }) => login === 'berta'), (await (await server.api('GET', '/api/v1/roles')).json()).items];
+  const site = await (await server.api('GET', '/api/v1/items/by-path?path=')).json();
+  const made = await server.json('POST', `/api/v1/items/${site.id}/libraries`, { name: 'News', settings: { versioning: 'major-minor' } });
+  const library = await made.json();
+  await server.json('POST', `/api/v1/items/${library.id}/permissions/break`, { copy: true });
+  await server.json('POST', `/api/v1/items/${library.id}/permissions/grants`, { principal: berta.id, role: roles.find(({ name }) => name === 'Contribute').id });
+  const author = await openPage(browser, server);
+  await signIn(author, 'berta');
+  await author.goto('/browse/News');
+  await author.getByRole('link', { name: 'New page' }).click();
+  await fillForm(author, { Title: 'Opening hours' }, 'Create and edit');
+  await editor(author).press('Control+End');
+  await author.keyboard.type('From nine.');
+  await author.getByRole('button', { name: 'Save draft' }).click();
+  await author.getByRole('link', { name: 'Submit for approval' }).click();
+  await fillForm(author, { Comment: 'Please look' }, 'Submit for approval');
+  await author.getByText('Berta has submitted this draft for approval.').waitFor();
+  await look(author, 'web-pages/submitted');
+  const decider = await openPage(browser, server);
+  await signIn(decider);
+  const waiting = decider.getByRole('region', { name: 'Waiting for your approval' });
+  await waiting.getByRole('link', { name: 'Opening hours.md' }).click();
+  await decider.getByText('Please look').waitFor();
+  await look(decider, 'web-pages/to-decide');
+  await decider.getByRole('link', { name: 'Reject' }).click();
+  await fillForm(decider, { Reason: 'Until when?' }, 'Reject');
+  await decider.getByText('Administrator has rejected this draft.').waitFor();
+  await author.reload();
+  await author.getByText('Until when?').waitFor();
+  await author.getByRole('link', { name: 'Edit' }).click();
+  await editor(author).press('Control+End');
+  await author.keyboard.type(' Until five.');
+  await author.keyboard.press('Control+s');
+  await author.getByRole('link', { name: 'Submit for approval' }).click();
+  await fillForm(author, {}, 'Submit for approval');
+  await decider.reload();
+  await article(decider).getByText('From nine. Until five.').waitFor();
+  await decider.getByRole('button', { name: 'Approve and publish' }).click();
+  await decider.getByText('1.0').first().waitFor();
+  assert.equal(await decider.locator('.badge', { hasText: 'Draft' }).count(), 0);
+  await author.reload();
+  assert.equal(await author.getByText('has submitted').count(), 0);
+  await author.finish();
+  await decider.finish();
+});
+
 test('the preview is no part of the form, and marks are told apart', async () => {
   await server.put('Box.md', '```part-search\n```\n');
   const page = await openPage(browser, server);

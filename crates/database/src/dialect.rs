@@ -100,7 +100,7 @@ macro_rules! reindex {
 
 /// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild
 /// concurrently; SQLite supports neither.
-pub(crate) const REINDEX: [Sql; 25] = reindex!(
+pub(crate) const REINDEX: [Sql; 26] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
@@ -125,6 +125,7 @@ pub(crate) const REINDEX: [Sql; 25] = reindex!(
     "site_logo",
     "stored_blob",
     "stored_chunk",
+    "submission",
     "version"
 );
 

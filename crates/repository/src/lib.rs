@@ -41,7 +41,7 @@ pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, Op
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
-    VersionChoice,
+    VersionChoice, Rejection, Submission,
 };
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;

@@ -3,7 +3,7 @@
 use axum::Json as Reply;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use model::{Name, VersionNumber};
+use model::{Error, Name, VersionNumber};
 use repository::{CheckIn, Destination, VersionChoice};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -16,7 +16,7 @@ use super::wire::Once;
 use super::wire::content::Stored;
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, cursor_of};
-use super::wire::version::{CheckInJson, Comment, NewVersion, VersionJson};
+use super::wire::version::{CheckInJson, Comment, Decision, NewVersion, SubmissionJson, VersionJson};
 use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
 use http_core::server::state::AppState;
@@ -50,6 +50,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(read_version))
         .routes(routes!(restore_version))
         .routes(routes!(publish))
+        .routes(routes!(submission, withdraw))
+        .routes(routes!(submit))
+        .routes(routes!(approve))
+        .routes(routes!(reject))
         .routes(routes!(check_out, discard))
         .routes(routes!(check_in))
 }
@@ -214,6 +218,91 @@ async fn restore_version(caller: Authenticated, PathParams([id, number]): PathPa
 async fn publish(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Comment>) -> Answer<Reply<NewVersion>> {
     let version = caller.session.publish(&id.into(), &said.comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
+}
+
+/// Read the submission of a draft
+///
+/// The draft that waits for approval, or the latest rejection.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/submission",
+    operation_id = "read_submission",
+    tag = "versions",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 200, description = "The submission", body = SubmissionJson))
+)]
+async fn submission(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<SubmissionJson>> {
+    let found = caller.session.submission(&id.into()).await?;
+    let found = found.ok_or_else(|| Error::not_found("no draft of this document was submitted"))?;
+    let mut people = vec![found.by];
+    people.extend(found.rejection.as_ref().map(|rejection| rejection.by));
+    let names = Names::of(&caller.session, people).await?;
+    Ok(Reply(SubmissionJson::new(found, &names)))
+}
+
+/// Submit the latest draft for approval
+///
+/// Replaces an earlier submission.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/submit",
+    operation_id = "submit_draft",
+    tag = "versions",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    request_body = Comment,
+    responses((status = 200, description = "The submitted version", body = NewVersion))
+)]
+async fn submit(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Comment>) -> Answer<Reply<NewVersion>> {
+    let version = caller.session.submit(&id.into(), &said.comment).await?;
+    Ok(Reply(NewVersion { version: version.to_string() }))
+}
+
+/// Take a submission back
+#[utoipa::path(
+    delete,
+    path = "/api/v1/items/{id}/submission",
+    operation_id = "withdraw_submission",
+    tag = "versions",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 204, description = "Done"))
+)]
+async fn withdraw(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
+    caller.session.withdraw(&id.into()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Approve the submitted draft
+///
+/// Publishes exactly the version that was submitted.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/approve",
+    operation_id = "approve_draft",
+    tag = "versions",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    request_body = Decision,
+    responses((status = 200, description = "The published version", body = NewVersion))
+)]
+async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<Reply<NewVersion>> {
+    let version = caller.session.approve(&id.into(), said.version.parse()?, &said.comment).await?;
+    Ok(Reply(NewVersion { version: version.to_string() }))
+}
+
+/// Reject the submitted draft
+///
+/// The comment is the reason, which must be given.
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/reject",
+    operation_id = "reject_draft",
+    tag = "versions",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    request_body = Decision,
+    responses((status = 204, description = "Done"))
+)]
+async fn reject(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<StatusCode> {
+    caller.session.reject(&id.into(), said.version.parse()?, &said.comment).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Check out a document

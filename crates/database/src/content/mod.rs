@@ -33,6 +33,7 @@ pub mod share_link;
 pub mod site;
 pub mod sorted;
 pub mod stored;
+pub mod submission;
 pub mod tree;
 pub mod upload;
 pub mod version;

@@ -244,6 +244,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::NotCheckedOut
         | Code::NotFound
         | Code::NotNullViolation
+        | Code::NotSubmitted
         | Code::NothingPublished
         | Code::OffsetMismatch
         | Code::OtherCollection
@@ -268,6 +269,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::QuotaExceeded
         | Code::ReadOnly
         | Code::ReaderFailed
+        | Code::ReasonRequired
         | Code::RestoreIncomplete
         | Code::RestoreNested
         | Code::RestoreNotEmpty

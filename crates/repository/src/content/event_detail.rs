@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 55] = [
+pub const AUDIT_ACTIONS: [&str; 58] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -124,7 +124,10 @@ pub const AUDIT_ACTIONS: [&str; 55] = [
     "document.create",
     "document.discard",
     "document.read",
+    "document.reject",
     "document.replace",
+    "document.submit",
+    "document.withdraw",
     "folder.create",
     "item.break-lock",
     "item.columns",

@@ -1,5 +1,6 @@
 //! Documents: their content, versions and check-outs.
 
+mod approval;
 mod checkout;
 mod open;
 mod pending_blob;
@@ -10,6 +11,7 @@ mod text;
 mod upload;
 mod versions;
 
+pub use approval::{Rejection, Submission};
 pub use checkout::CheckIn;
 pub use open::{Content, ReadRange, VersionChoice};
 pub use rules::Preconditions;

@@ -56,6 +56,14 @@ pub(crate) fn next_number(settings: &LibrarySettings, last: VersionNumber) -> Ve
     }
 }
 
+/// Returns the latest version of a document if it is a draft that nobody holds.
+pub(super) fn draft_of(row: &NodeRow) -> Result<Id> {
+    let draft = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
+    draft.ok_or_else(|| {
+        Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code(Code::NoDraft)
+    })
+}
+
 /// Removes versions beyond the library's limits and returns the number of bytes freed.
 pub(crate) fn trim(transaction: &mut Transaction<'_>, node: &NodeRow, settings: &LibrarySettings) -> Result<i64> {
     let mut excess = Vec::new();

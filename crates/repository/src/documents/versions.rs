@@ -2,7 +2,8 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::{library, node, version};
+use database::content::node::{self, NodeRow};
+use database::content::{library, submission, version};
 use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use crate::content::event_detail::Detail;
@@ -12,7 +13,7 @@ use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::open::require_draft;
-use super::rules::{charge, library_of, next_number, require_comment, trim};
+use super::rules::{charge, draft_of, library_of, next_number, require_comment, trim};
 
 impl Session {
     /// Returns versions of a document that are older than the version `before`, newest first, at most `limit`.
@@ -111,22 +112,9 @@ impl Session {
         let guard = self.guard([&located])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let mut row = guard.lock_row(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
-            let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
-            let latest = latest.ok_or_else(|| {
-                Error::conflict(format!("\"{}\" has no draft that could be published", row.name))
-                    .with_code(Code::NoDraft)
-            })?;
-            let settings = library_of(transaction, &row)?;
-            row.number = row.number.next_major();
-            row.published_id = Some(latest);
-            version::renumber(transaction, latest, row.number, &comment)?;
-            node::update_content(transaction, &row)?;
-            let freed = trim(transaction, &row, &settings)?;
-            charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
-            guard.record(transaction, id, "version.publish", Detail::from(path.as_str()).fact(row.number))?;
-            Ok(row.number)
+            publish_latest(transaction, guard, checked, row, &path, &comment)
         };
         guard.write(write).await
     }
@@ -161,4 +149,26 @@ impl Session {
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
         Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
     }
+}
+
+/// Makes the latest draft of a locked document its next major version. A submission of it is settled.
+pub(super) fn publish_latest(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    checked: &Checked,
+    mut row: NodeRow,
+    path: &str,
+    comment: &str,
+) -> Result<VersionNumber> {
+    let latest = draft_of(&row)?;
+    let settings = library_of(transaction, &row)?;
+    row.number = row.number.next_major();
+    row.published_id = Some(latest);
+    version::renumber(transaction, latest, row.number, comment)?;
+    node::update_content(transaction, &row)?;
+    submission::delete(transaction, row.id)?;
+    let freed = trim(transaction, &row, &settings)?;
+    charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
+    guard.record(transaction, row.id, "version.publish", Detail::from(path).fact(row.number))?;
+    Ok(row.number)
 }

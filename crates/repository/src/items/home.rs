@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::followed;
+use database::content::{followed, submission};
 use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
-use model::{Id, Result, fold, is_application_file};
+use model::{Id, Result, Right, Timestamp, fold, is_application_file};
 
 use crate::items::item::Item;
 use crate::{Session, UnavailableDatabases};
@@ -46,6 +46,8 @@ pub struct Home {
     pub checked_out: Vec<Item>,
     /// Documents whose latest version is the caller's draft, newest first.
     pub drafts: Vec<Item>,
+    /// Documents whose draft waits for the caller's approval, those that have waited longest first.
+    pub waiting: Vec<Item>,
     /// Documents that the caller follows, most recently changed first.
     pub followed: Vec<Item>,
     /// Site collections that the caller may know of: the root first, then by title.
@@ -91,6 +93,7 @@ impl Session {
             home.recent.append(&mut part.recent);
             home.checked_out.append(&mut part.checked_out);
             home.drafts.append(&mut part.drafts);
+            home.waiting.append(&mut part.waiting);
             home.followed.append(&mut part.followed);
             home.sites.append(&mut part.sites);
         }
@@ -98,6 +101,7 @@ impl Session {
             items.sort_by_key(|item| Reverse((item.modified_at, item.id)));
             items.truncate(limit);
         }
+        home.waiting.truncate(limit);
         sort(&mut home.sites);
         home.sites.truncate(limit);
         Ok(home)
@@ -124,6 +128,7 @@ impl Visit {
             home.checked_out = self.show(reader, &held)?;
             let drafts = search::drafts(reader, me, self.limit)?;
             home.drafts = self.show(reader, &drafts)?;
+            home.waiting = self.waiting(reader)?;
             let follows = followed::list(reader, me, self.limit)?;
             home.followed = self.show(reader, &follows)?;
         }
@@ -136,6 +141,27 @@ impl Visit {
             items.extend(self.eyes.show(reader, row)?);
         }
         Ok(items)
+    }
+
+    /// Returns documents that wait for the caller's approval. Continues beyond the first ones only while there is time.
+    fn waiting(&mut self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
+        let end = Instant::now() + TIME;
+        let (mut items, mut after) = (Vec::new(), (Timestamp::from_micros(0), Id::NONE));
+        loop {
+            let found = submission::waiting(reader, after, BATCH)?;
+            let rows = node::find_many(reader, &found.iter().map(|(_, id)| *id).collect::<Vec<_>>())?;
+            for (_, id) in &found {
+                let Some(row) = rows.iter().find(|row| row.id == *id) else { continue };
+                items.extend(self.eyes.show(reader, row)?.filter(|item| item.rights.has(Right::Publish)));
+                if items.len() == self.limit {
+                    return Ok(items);
+                }
+            }
+            match found.last() {
+                Some(last) if found.len() == BATCH && Instant::now() < end => after = *last,
+                _ => return Ok(items),
+            }
+        }
     }
 
     /// Returns the recently changed documents that the caller may open. Continues beyond `oldest` only while there is

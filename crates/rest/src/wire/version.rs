@@ -1,6 +1,6 @@
 //! Versions.
 
-use repository::Version;
+use repository::{Submission, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -58,6 +58,66 @@ pub struct Comment {
     /// Up to 4,000 characters.
     #[schema(value_type = super::rules::CommentText)]
     pub comment: String,
+}
+
+/// A decision on a submitted draft.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// Number of the version that was looked at, such as `1.2`.
+    #[schema(value_type = super::rules::VersionText)]
+    pub version: String,
+    /// Up to 4,000 characters.
+    #[schema(value_type = super::rules::CommentText)]
+    #[serde(default)]
+    pub comment: String,
+}
+
+/// A draft that was submitted for approval.
+#[derive(Serialize, ToSchema)]
+pub struct SubmissionJson {
+    /// Number of the version that was submitted.
+    pub version: String,
+    /// True if that is still the latest version.
+    pub current: bool,
+    /// User who submitted it.
+    pub submitted_by: PersonJson,
+    /// Time of the submission.
+    pub submitted_at: String,
+    /// What the submitter says.
+    pub comment: String,
+    /// The rejection; absent while nobody has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejection: Option<RejectionJson>,
+}
+
+/// The rejection of a draft.
+#[derive(Serialize, ToSchema)]
+pub struct RejectionJson {
+    /// User who rejected it.
+    pub by: PersonJson,
+    /// Time of the rejection.
+    pub at: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl SubmissionJson {
+    /// Creates the JSON form of a submission, with the names of those who submitted and rejected it.
+    pub fn new(found: Submission, names: &Names) -> Self {
+        Self {
+            version: found.version.to_string(),
+            current: found.is_current,
+            submitted_by: names.person(found.by),
+            submitted_at: time::format(found.at),
+            comment: found.comment,
+            rejection: found.rejection.map(|rejection| RejectionJson {
+                by: names.person(rejection.by),
+                at: time::format(rejection.at),
+                reason: rejection.reason,
+            }),
+        }
+    }
 }
 
 /// Options of a check-in.

@@ -54,6 +54,7 @@ struct HomePage<'a> {
     recent: Vec<Entry>,
     checked_out: Vec<Entry>,
     drafts: Vec<Entry>,
+    waiting: Vec<Entry>,
     followed: Vec<Entry>,
     told: Vec<RecentEvent>,
     saved: Vec<SavedLink>,
@@ -80,10 +81,11 @@ pub async fn show(mut visit: Visit) -> PageResult {
     let more_sites = home.sites.len() == MAX_ENTRIES;
     home.checked_out.truncate(MAX_OWN_ENTRIES);
     home.drafts.truncate(MAX_OWN_ENTRIES);
+    home.waiting.truncate(MAX_OWN_ENTRIES);
     home.followed.truncate(MAX_OWN_ENTRIES);
     let told = told(&visit).await?;
     let everything: Vec<Item> =
-        [&home.recent, &home.checked_out, &home.drafts, &home.followed].into_iter().flatten().cloned().collect();
+        [&home.recent, &home.checked_out, &home.drafts, &home.waiting, &home.followed].into_iter().flatten().cloned().collect();
     let names = names::names(&visit.session, &everything).await?;
     let entries = |items: &[Item]| -> Vec<Entry> {
         items.iter().map(|item| entry(item, names::name_of(&names, item.modified_by))).collect()
@@ -108,6 +110,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
         recent: entries(&home.recent),
         checked_out: entries(&home.checked_out),
         drafts: entries(&home.drafts),
+        waiting: entries(&home.waiting),
         followed: entries(&home.followed),
         told,
         saved: saved(&visit).await?,

@@ -1,5 +1,6 @@
 //! One document: its page, versions, values, previews and sharing.
 
+pub mod approval;
 mod checkout;
 mod compare;
 mod details;
@@ -26,6 +27,10 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))
         .route("/items/{id}/discard", get(checkout::discard).post(checkout::do_discard))
         .route("/items/{id}/publish", post(overview::publish))
+        .route("/items/{id}/submit", get(approval::ask_submit).post(approval::submit))
+        .route("/items/{id}/withdraw", post(approval::withdraw))
+        .route("/items/{id}/approve", post(approval::approve))
+        .route("/items/{id}/reject", get(approval::ask_reject).post(approval::reject))
         .route("/items/{id}/versions", get(versions::show))
         .route("/items/{id}/versions/{version}/restore", post(overview::restore_version))
         .route("/items/{id}/versions/{version}/delete", post(overview::delete_version))

@@ -6,6 +6,7 @@ use axum::response::Response;
 use model::{FaultState, Id, Right, Timestamp, VersionNumber};
 use repository::{Item, Session, Target};
 
+use super::approval::{self, Approval};
 use super::links::{self, LinkRow};
 use super::preview::{self, Preview};
 use super::versions::{self, VersionRow};
@@ -71,6 +72,7 @@ struct DocumentPage<'a> {
     /// True if the versions are text and can be compared.
     comparable: bool,
     deeds: Vec<RecentEvent>,
+    approval: Approval,
     links: Option<Vec<LinkRow>>,
 }
 
@@ -117,6 +119,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         comparable: preview::is_text(item),
         follows: session.follows(&target).await?,
         deeds,
+        approval: approval::of(visit, item).await?,
         links,
         item,
     }))

@@ -14,6 +14,7 @@ use super::markdown::{self, Drawn, Inset};
 use super::page_document::{self, Source};
 use super::parts::{self, Surroundings};
 use super::text::PageText;
+use crate::document::approval::{self, Approval};
 use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
@@ -58,6 +59,7 @@ struct PageView<'a> {
     modified_by: String,
     held_by: Option<String>,
     may: Actions,
+    approval: Approval,
     site: &'a Item,
     /// The site of which this is the home page.
     home_of: Option<&'a Item>,
@@ -105,6 +107,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Ite
         modified_by: names::name_of(&names, item.modified_by),
         held_by: item.check_out.filter(|_| !is_mine).map(|held| names::name_of(&names, held.by)),
         may,
+        approval: approval::of(visit, item).await?,
         site,
         may_add_library: home_of.is_some_and(|site| site.rights.has(Right::ManageLibraries)),
         may_add_site: home_of.is_some_and(|site| site.rights.has(Right::ManageSite)),

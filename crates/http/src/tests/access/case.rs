@@ -81,8 +81,13 @@ impl Case {
         if case_of || speaks_of(&items) || row.route.ends_with("/uploads") {
             case.make_items(farm, people, n, &text, local).await;
         }
-        if speaks_of(&["library", "column", "type", "filed", "draft", "draft-path", "shared", "private"]) {
+        if speaks_of(&["library", "column", "type", "filed", "draft", "draft-path", "shared", "private", "submitted"]) {
             case.make_library(farm, people, n, local).await;
+        }
+        if speaks_of(&["submitted"]) {
+            let draft: Id = case.words["draft"].parse().unwrap();
+            case.admin.submit(&draft.into(), "").await.unwrap();
+            case.words.insert("submitted", case.words["draft"].clone());
         }
         if speaks_of(&["list", "row", "line", "field"]) {
             case.make_list(farm, people, n, local).await;

@@ -95,7 +95,7 @@ impl Node {
             "sub" => Self::Sub,
             "library" => Self::Library,
             "filed" => Self::Filed,
-            "draft" => Self::Draft,
+            "draft" | "submitted" => Self::Draft,
             "list" => Self::List,
             "row" => Self::Row,
             "line" => Self::Line,

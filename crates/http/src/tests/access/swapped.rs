@@ -9,7 +9,7 @@ use super::table::{self, Row};
 use super::{Farm, Faults, REST, Reply, canary};
 
 /// Placeholder words for items.
-const ITEMS: [&str; 18] = [
+const ITEMS: [&str; 19] = [
     "document",
     "plain",
     "page",
@@ -20,6 +20,7 @@ const ITEMS: [&str; 18] = [
     "library",
     "filed",
     "draft",
+    "submitted",
     "list",
     "row",
     "line",

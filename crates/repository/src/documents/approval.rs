@@ -1,0 +1,204 @@
+//! Approval of drafts: submitting one, approving exactly what was submitted, and rejecting it with a reason.
+//!
+//! A submission speaks of one version. A newer draft makes it out of date, and has to be submitted again.
+
+use async_recursion::async_recursion as boxed;
+use database::content::node::NodeRow;
+use database::content::submission::{self, SubmissionRow};
+use database::content::version;
+use database::{Reader, Transaction};
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+
+use crate::content::event_detail::Detail;
+use crate::session::guard::{Checked, Guard};
+use crate::session::known::Viewed;
+use crate::{Session, Target};
+
+use super::rules::{draft_of, require_comment};
+use super::versions::publish_latest;
+
+/// A draft that was submitted for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Number of the version that was submitted.
+    pub version: VersionNumber,
+    /// True if that is still the latest version.
+    pub is_current: bool,
+    /// Who submitted it.
+    pub by: Id,
+    /// Time of the submission.
+    pub at: Timestamp,
+    /// What the submitter says.
+    pub comment: String,
+    /// The rejection; `None` while nobody has decided.
+    pub rejection: Option<Rejection>,
+}
+
+/// The rejection of a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Who rejected it.
+    pub by: Id,
+    /// Time of the rejection.
+    pub at: Timestamp,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Session {
+    /// Returns the submission of a document; `None` if there is none, or if the caller does not see its drafts.
+    ///
+    /// # Errors
+    /// `NotFound` for an item that is no document or that the caller may not open.
+    #[boxed]
+    pub async fn submission(&self, target: &Target) -> Result<Option<Submission>> {
+        let read = |reader: &mut Reader<'_>, located: &Viewed| {
+            located.require_kind(NodeKind::Document)?;
+            let node = located.node();
+            if !located.sees_drafts(node) {
+                return Ok(None);
+            }
+            let Some(row) = submission::find(reader, node.id)? else { return Ok(None) };
+            // The version may have been removed since, as one beyond the limit of the library.
+            let Some(version) = version::find(reader, row.version_id)? else { return Ok(None) };
+            Ok(Some(of_row(row, version.number, node)))
+        };
+        Ok(self.view(target, read).await?.1)
+    }
+
+    /// Submits the latest draft of a document for approval, in place of an earlier submission. Repeating it for the
+    /// same draft changes the comment.
+    ///
+    /// # Errors
+    /// `Forbidden` without the right to edit; `Conflict` with code `no_draft` without a draft, or with one that is
+    /// checked out.
+    #[boxed]
+    pub async fn submit(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
+        require_comment(comment)?;
+        let located = self.document_to_change(target, Right::Edit).await?;
+        let guard = self.guard([&located])?;
+        let (id, path, comment) = (located.node().id, located.path(), comment.trim().to_owned());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            guard.require_free(transaction, checked, &row)?;
+            let draft = draft_of(&row)?;
+            let submitted = SubmissionRow {
+                node_id: id,
+                version_id: draft,
+                submitted_by: guard.caller(),
+                submitted_at: Timestamp::now(),
+                comment: comment.clone(),
+                decided_by: None,
+                decided_at: None,
+                decision: String::new(),
+            };
+            submission::put(transaction, &submitted)?;
+            guard.record(transaction, id, "document.submit", Detail::from(path.as_str()).fact(row.number))?;
+            Ok(row.number)
+        };
+        guard.write(write).await
+    }
+
+    /// Takes a submission back. Only who submitted it may, and who may override.
+    ///
+    /// # Errors
+    /// `Forbidden`; `Conflict` with code `not_submitted`.
+    #[boxed]
+    pub async fn withdraw(&self, target: &Target) -> Result<()> {
+        let located = self.document_to_change(target, Right::Edit).await?;
+        let guard = self.guard([&located])?;
+        let overrides = located.rights().has(Right::Override);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            let found = submission::find(transaction, id)?.filter(|found| found.decided_by.is_none());
+            let found = found.ok_or_else(|| not_submitted(&row.name))?;
+            if found.submitted_by != guard.caller() && !overrides {
+                return Err(Error::lacking(Right::Override, &row.name));
+            }
+            submission::delete(transaction, id)?;
+            guard.record(transaction, id, "document.withdraw", path.as_str())
+        };
+        guard.write(write).await
+    }
+
+    /// Publishes the draft that was submitted. `version` is its number, as the caller has seen it.
+    ///
+    /// # Errors
+    /// `Forbidden` without the right to publish; `Conflict` with code `not_submitted`, and with code `overtaken` if the
+    /// draft has changed since it was submitted.
+    #[boxed]
+    pub async fn approve(&self, target: &Target, version: VersionNumber, comment: &str) -> Result<VersionNumber> {
+        require_comment(comment)?;
+        let located = self.document_to_change(target, Right::Publish).await?;
+        let guard = self.guard([&located])?;
+        let (id, path, comment) = (located.node().id, located.path(), comment.trim().to_owned());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            guard.require_free(transaction, checked, &row)?;
+            waiting(transaction, &row, version)?;
+            publish_latest(transaction, guard, checked, row, &path, &comment)
+        };
+        guard.write(write).await
+    }
+
+    /// Rejects the draft that was submitted. `version` is its number, as the caller has seen it. Its author can change
+    /// it and submit it again.
+    ///
+    /// # Errors
+    /// `Forbidden` without the right to publish; `Invalid` with code `reason_required` without a reason; `Conflict`
+    /// with code `not_submitted`, and with code `overtaken` if the draft has changed since it was submitted.
+    #[boxed]
+    pub async fn reject(&self, target: &Target, version: VersionNumber, reason: &str) -> Result<()> {
+        require_comment(reason)?;
+        if reason.trim().is_empty() {
+            return Err(Error::invalid("say why, so that the author knows what to change")
+                .with_code(Code::ReasonRequired));
+        }
+        let located = self.document_to_change(target, Right::Publish).await?;
+        let guard = self.guard([&located])?;
+        let (id, path, reason) = (located.node().id, located.path(), reason.trim().to_owned());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            let rejected = SubmissionRow {
+                decided_by: Some(guard.caller()),
+                decided_at: Some(Timestamp::now()),
+                decision: reason.clone(),
+                ..waiting(transaction, &row, version)?
+            };
+            submission::put(transaction, &rejected)?;
+            guard.record(transaction, id, "document.reject", Detail::from(path.as_str()).fact(row.number))
+        };
+        guard.write(write).await
+    }
+}
+
+/// Returns the submission that waits for a decision on the latest version, which has the number `seen`.
+fn waiting(transaction: &mut Transaction<'_>, row: &NodeRow, seen: VersionNumber) -> Result<SubmissionRow> {
+    let found = submission::find(transaction, row.id)?.filter(|found| found.decided_by.is_none());
+    let found = found.ok_or_else(|| not_submitted(&row.name))?;
+    match row.version_id == Some(found.version_id) && row.number == seen {
+        true => Ok(found),
+        false => Err(Error::conflict(format!(
+            "\"{}\" has changed since it was submitted: look at the new draft, which has to be submitted again",
+            row.name
+        ))
+        .with_code(Code::Overtaken)),
+    }
+}
+
+fn not_submitted(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" does not wait for approval")).with_code(Code::NotSubmitted)
+}
+
+fn of_row(row: SubmissionRow, version: VersionNumber, node: &NodeRow) -> Submission {
+    let rejection = row.decided_by.zip(row.decided_at);
+    Submission {
+        version,
+        is_current: node.version_id == Some(row.version_id),
+        by: row.submitted_by,
+        at: row.submitted_at,
+        comment: row.comment,
+        rejection: rejection.map(|(by, at)| Rejection { by, at, reason: row.decision }),
+    }
+}

@@ -1,0 +1,102 @@
+//! Tests of approval: what is published is what was looked at, and who decides; on both engines.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
+
+mod support;
+
+use model::{Code, Id, LibrarySettings, Name, Right, VersionNumber, Versioning};
+use repository::{CheckIn, Session, VersionChoice};
+use support::{Farm, at, each_farm, put, read, with_rights};
+
+const FIRST: VersionNumber = VersionNumber::new(0, 1);
+const SECOND: VersionNumber = VersionNumber::new(0, 2);
+
+/// A draft in a library with drafts, an author, and somebody who approves.
+async fn draft(farm: &Farm) -> (Id, Session, Session) {
+    let admin = farm.administrator().await;
+    let settings = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+    admin.create_library(&at(""), &Name::new("Pages").unwrap(), settings).await.unwrap();
+    let (_, author) = with_rights(farm, "author", "", &[Right::View, Right::Add, Right::Edit]).await;
+    let (_, editor) = with_rights(farm, "editor", "", &[Right::View, Right::Publish]).await;
+    let id = put(&author, "Pages/a.md", "one").await.unwrap().id;
+    (id, author, editor)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_published_is_what_was_looked_at() {
+    each_farm(|farm| async move {
+        let (id, author, editor) = draft(&farm).await;
+        let target = id.into();
+        assert_eq!(editor.approve(&target, FIRST, "").await.unwrap_err().code(), Code::NotSubmitted);
+        assert_eq!(author.submit(&target, "please").await.unwrap(), FIRST);
+        assert_eq!(editor.home(9).await.unwrap().waiting.len(), 1);
+        assert!(author.home(9).await.unwrap().waiting.is_empty());
+        // A change after the submission has to be submitted again.
+        put(&author, "Pages/a.md", "two").await.unwrap();
+        assert!(!editor.submission(&target).await.unwrap().unwrap().is_current);
+        assert!(editor.home(9).await.unwrap().waiting.is_empty());
+        assert_eq!(editor.approve(&target, FIRST, "").await.unwrap_err().code(), Code::Overtaken);
+        assert_eq!(author.submit(&target, "").await.unwrap(), SECOND);
+        // Who looked at the first draft does not approve the second one.
+        assert_eq!(editor.approve(&target, FIRST, "").await.unwrap_err().code(), Code::Overtaken);
+        assert_eq!(editor.reject(&target, FIRST, "no").await.unwrap_err().code(), Code::Overtaken);
+        assert_eq!(editor.approve(&target, SECOND, "fine").await.unwrap(), VersionNumber::new(1, 0));
+        assert_eq!(read(&editor, &target, VersionChoice::Visible).await.unwrap(), "two");
+        assert!(editor.submission(&target).await.unwrap().is_none());
+        assert_eq!(author.submit(&target, "").await.unwrap_err().code(), Code::NoDraft);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejection_says_why_and_the_next_draft_is_submitted_anew() {
+    each_farm(|farm| async move {
+        let (id, author, editor) = draft(&farm).await;
+        let target = id.into();
+        author.submit(&target, "please").await.unwrap();
+        assert_eq!(editor.reject(&target, FIRST, " ").await.unwrap_err().code(), Code::ReasonRequired);
+        assert_eq!(author.reject(&target, FIRST, "x").await.unwrap_err().code(), Code::Forbidden);
+        editor.reject(&target, FIRST, "too short").await.unwrap();
+        let found = author.submission(&target).await.unwrap().unwrap();
+        assert_eq!((found.version, found.is_current, found.comment.as_str()), (FIRST, true, "please"));
+        assert_eq!(found.rejection.unwrap().reason, "too short");
+        assert!(editor.home(9).await.unwrap().waiting.is_empty());
+        for again in [editor.approve(&target, FIRST, "").await.map(drop), author.withdraw(&target).await] {
+            assert_eq!(again.unwrap_err().code(), Code::NotSubmitted);
+        }
+        // The author answers and submits the same draft again.
+        author.submit(&target, "it is long enough").await.unwrap();
+        assert!(author.submission(&target).await.unwrap().unwrap().rejection.is_none());
+        author.withdraw(&target).await.unwrap();
+        assert!(author.submission(&target).await.unwrap().is_none());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn submissions_are_seen_and_withdrawn_by_few() {
+    each_farm(|farm| async move {
+        let (id, author, editor) = draft(&farm).await;
+        let target = id.into();
+        let (_, reader) = with_rights(&farm, "reader", "", &[Right::View]).await;
+        let (_, other) = with_rights(&farm, "other", "", &[Right::View, Right::Edit]).await;
+        author.submit(&target, "please").await.unwrap();
+        assert_eq!(reader.submission(&target).await.unwrap_err().code(), Code::NotFound, "it is only a draft");
+        assert_eq!(other.withdraw(&target).await.unwrap_err().code(), Code::Forbidden);
+        assert_eq!(editor.submit(&target, "").await.unwrap_err().code(), Code::Forbidden);
+        // A check-out holds the decision up, and its working copy is another draft.
+        author.check_out(&target).await.unwrap();
+        assert_eq!(editor.approve(&target, FIRST, "").await.unwrap_err().code(), Code::CheckedOut);
+        assert_eq!(author.submit(&target, "").await.unwrap_err().code(), Code::NoDraft);
+        put(&author, "Pages/a.md", "two").await.unwrap();
+        author.check_in(&target, CheckIn::default()).await.unwrap();
+        assert!(!author.submission(&target).await.unwrap().unwrap().is_current);
+        // Publishing without a submission settles it, too.
+        author.submit(&target, "").await.unwrap();
+        editor.publish(&target, "").await.unwrap();
+        assert!(editor.submission(&target).await.unwrap().is_none());
+        put(&author, "Pages/a.md", "three").await.unwrap();
+        assert!(reader.submission(&target).await.unwrap().is_none());
+    })
+    .await;
+}

@@ -1,0 +1,148 @@
+//! Approval of a draft: what its page says of it, and the forms to submit, approve and reject it.
+
+use axum::extract::Path;
+use model::{Id, Result, Right, Timestamp, VersionNumber};
+use repository::{Item, Submission, Target};
+
+use crate::frame::fault::PageResult;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Field, Form, Input};
+use crate::frame::format::icon;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{SubmittedForm, Visit};
+use crate::frame::{address, item, refuse};
+use crate::wording::names;
+
+/// What the page of a document says of the approval of its latest draft.
+pub struct Approval {
+    /// The submission, if there is one for the latest draft.
+    pub submitted: Option<Submitted>,
+    /// True if the latest draft can be submitted.
+    pub may_submit: bool,
+    /// True if the caller may approve or reject what was submitted.
+    pub may_decide: bool,
+    /// True if the caller may take the submission back.
+    pub may_withdraw: bool,
+}
+
+/// The submission of the latest draft.
+pub struct Submitted {
+    /// Number of the version.
+    pub version: VersionNumber,
+    /// Name of who submitted it.
+    pub by: String,
+    /// Time of the submission.
+    pub at: Timestamp,
+    /// What the submitter says.
+    pub comment: String,
+    /// Name of who rejected it, the time and the reason.
+    pub rejection: Option<(String, Timestamp, String)>,
+}
+
+/// Returns what to say of the approval of a document.
+pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
+    let session = &visit.session;
+    let is_draft = !item.version.is_major() && !item.working && item.check_out.is_none();
+    let found = if item.version.is_major() { None } else { session.submission(&Target::Id(item.id)).await? };
+    let found = found.filter(|found| found.is_current);
+    let mut people: Vec<Id> = found.iter().map(|found| found.by).collect();
+    people.extend(found.iter().filter_map(|found| Some(found.rejection.as_ref()?.by)));
+    let names = session.principal_names(&people).await?;
+    let waits = found.as_ref().is_some_and(|found| found.rejection.is_none());
+    let is_own = found.as_ref().is_some_and(|found| found.by == session.principal().id);
+    let submitted = found.map(|Submission { version, by, at, comment, rejection, .. }| Submitted {
+        version,
+        by: names::name_of(&names, by),
+        at,
+        comment,
+        rejection: rejection.map(|rejection| (names::name_of(&names, rejection.by), rejection.at, rejection.reason)),
+    });
+    let edits = item.rights.has(Right::Edit);
+    Ok(Approval {
+        submitted,
+        may_submit: is_draft && edits && !item.rights.has(Right::Publish) && !waits,
+        may_decide: is_draft && waits && item.rights.has(Right::Publish),
+        may_withdraw: waits && edits && item.check_out.is_none() && (is_own || item.rights.has(Right::Override)),
+    })
+}
+
+fn submit_form<'a>(page: &'a Page, item: &Item, comment: &str) -> Form<'a> {
+    let mut field = Field::of("comment", page.s("column.comment"), Input::Lines).hint(page.s("approval.submit-hint"));
+    comment.clone_into(&mut field.value);
+    Form {
+        page,
+        title: page.f1("approval.submit-title", &item.name),
+        icon: icon("check"),
+        action: format!("/items/{}/submit", item.id),
+        fields: vec![field],
+        submit: page.s("approval.submit").into(),
+        danger: false,
+        back: address::browse(&item.path),
+        fault: String::new(),
+    }
+}
+
+fn reject_form<'a>(page: &'a Page, item: &Item, version: &str, reason: &str) -> Form<'a> {
+    let mut field = Field::of("comment", page.s("approval.reason"), Input::Lines).hint(page.s("approval.reject-hint"));
+    reason.clone_into(&mut field.value);
+    Form {
+        page,
+        title: page.f1("approval.reject-title", &item.name),
+        icon: icon("x"),
+        action: format!("/items/{}/reject", item.id),
+        fields: vec![field.required(), Field::hidden("version", version)],
+        submit: page.s("approval.reject").into(),
+        danger: false,
+        back: address::browse(&item.path),
+        fault: String::new(),
+    }
+}
+
+/// Shows the form for submitting a draft.
+pub async fn ask_submit(visit: Visit, Path(id): Path<String>) -> PageResult {
+    let item = item::find_for(&visit, &id, Right::Edit).await?;
+    Ok(html(&submit_form(&visit.page, &item, "")))
+}
+
+/// Submits the latest draft.
+pub async fn submit(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let item = item::find(&visit, &id).await?;
+    let comment = fields.trimmed("comment");
+    match visit.session.submit(&Target::Id(item.id), &comment).await {
+        Ok(number) => Ok(done(&address::browse(&item.path), &Flash::new("toast.submitted", number.to_string()))),
+        Err(error) => refuse::show_form_again(submit_form(&visit.page, &item, &comment), error),
+    }
+}
+
+/// Takes a submission back.
+pub async fn withdraw(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let item = item::find(&sent.visit, &id).await?;
+    sent.visit.session.withdraw(&Target::Id(item.id)).await?;
+    Ok(done(&address::browse(&item.path), &Flash::new("toast.withdrawn", item.name)))
+}
+
+/// Publishes the draft that was submitted.
+pub async fn approve(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let item = item::find(&sent.visit, &id).await?;
+    let seen = sent.fields.text("version").parse()?;
+    let number = sent.visit.session.approve(&Target::Id(item.id), seen, "").await?;
+    Ok(done(&address::browse(&item.path), &Flash::new("toast.published", number.to_string())))
+}
+
+/// Shows the form for rejecting a draft.
+pub async fn ask_reject(visit: Visit, Path(id): Path<String>) -> PageResult {
+    let item = item::find_for(&visit, &id, Right::Publish).await?;
+    Ok(html(&reject_form(&visit.page, &item, &item.version.to_string(), "")))
+}
+
+/// Rejects the draft that was submitted, with a reason.
+pub async fn reject(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let item = item::find(&visit, &id).await?;
+    let (reason, seen) = (fields.trimmed("comment"), fields.text("version"));
+    match visit.session.reject(&Target::Id(item.id), seen.parse()?, &reason).await {
+        Ok(()) => Ok(done(&address::browse(&item.path), &Flash::new("toast.rejected", seen))),
+        Err(error) => refuse::show_form_again(reject_form(&visit.page, &item, &seen, &reason), error),
+    }
+}

@@ -95,7 +95,8 @@ async fn unique_columns_have_no_duplicates_in_rows_of_a_template() {
         let rows = |second: &str| {
             template(&format!(
                 "[[lists]]\nname = \"L\"\nholds = \"rows\"\n\
-                 columns = [{{ name = \"T\", kind = \"text\", role = \"title\", unique = true }}]\nrows = [{{ T = \"one\" }}, {{ T = \"{second}\" }}]\n"
+                 columns = [{{ name = \"T\", kind = \"text\", role = \"title\", unique = true }}]\n\
+                 rows = [{{ T = \"one\" }}, {{ T = \"{second}\" }}]\n"
             ))
         };
         let refused = make(&admin, "twice", &rows("ONE")).await.unwrap_err();

@@ -51,6 +51,7 @@ async fn content_statements_fit_the_schema() {
         site::ALL,
         sorted::ALL,
         stored::ALL,
+        submission::ALL,
         tree::ALL,
         upload::ALL,
         version::ALL,

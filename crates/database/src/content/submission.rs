@@ -7,7 +7,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 statements! {
     FIND = "SELECT node_id, version_id, submitted_by, submitted_at, comment, decided_by, decided_at, decision
         FROM submission WHERE node_id = $1";
-    WAITING = "SELECT s.submitted_at, s.node_id FROM submission s JOIN node n ON n.id = s.node_id AND n.version_id = s.version_id
+    WAITING = "SELECT s.submitted_at, s.node_id
+        FROM submission s JOIN node n ON n.id = s.node_id AND n.version_id = s.version_id
         WHERE s.decided_by IS NULL AND (s.submitted_at, s.node_id) > ($1, $2)
         ORDER BY s.submitted_at, s.node_id LIMIT $3";
     PUT = "INSERT INTO submission

@@ -84,8 +84,8 @@ pub async fn show(mut visit: Visit) -> PageResult {
     home.waiting.truncate(MAX_OWN_ENTRIES);
     home.followed.truncate(MAX_OWN_ENTRIES);
     let told = told(&visit).await?;
-    let everything: Vec<Item> =
-        [&home.recent, &home.checked_out, &home.drafts, &home.waiting, &home.followed].into_iter().flatten().cloned().collect();
+    let all = [&home.recent, &home.checked_out, &home.drafts, &home.waiting, &home.followed];
+    let everything: Vec<Item> = all.into_iter().flatten().cloned().collect();
     let names = names::names(&visit.session, &everything).await?;
     let entries = |items: &[Item]| -> Vec<Entry> {
         items.iter().map(|item| entry(item, names::name_of(&names, item.modified_by))).collect()

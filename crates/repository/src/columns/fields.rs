@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 256 << 10;
 /// Limit on the characters of a title, which every listing shows.
 const MAX_TITLE: usize = 255;
 
-/// What a change of fields is completed for.
+/// Kind of change whose fields are completed.
 #[derive(Clone, Copy)]
 pub(crate) enum Completing<'f> {
     /// A new row that somebody enters: default values, calculated ones, and all checks.

@@ -36,7 +36,7 @@ struct SitePage<'a> {
     sites: Vec<Row<'a>>,
     may_add_library: bool,
     may_add_site: bool,
-    /// True if the site has a home page that was not asked for.
+    /// True if the site has a home page, to which the page links.
     has_home: bool,
 }
 

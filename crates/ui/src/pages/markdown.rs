@@ -41,7 +41,7 @@ pub enum Inset {
     Part {
         /// Its kind, such as `list`.
         kind: String,
-        /// What it shows, in TOML.
+        /// Its settings, in TOML.
         text: String,
     },
     /// The parts from here on are too many.

@@ -26,7 +26,7 @@ use http_core::server::request_body;
 /// Limit on the time for all parts and pictures of a page.
 const AT_MOST: Duration = Duration::from_secs(3);
 
-/// What the text of a page becomes for its reader.
+/// A page, drawn for its reader.
 pub struct DrawnPage {
     /// Title; empty for none.
     pub title: String,
@@ -36,7 +36,7 @@ pub struct DrawnPage {
     pub fault: String,
 }
 
-/// What the reader of a page may do with it.
+/// Actions that the page offers its reader.
 struct Actions {
     edit: bool,
     publish: bool,

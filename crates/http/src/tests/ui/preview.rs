@@ -4,11 +4,11 @@ use repository::Target;
 
 use super::*;
 
-/// Stores a document and returns its page.
+/// Stores a document and returns the page about it, which Markdown has besides the page that it is.
 async fn page_of(farm: &Farm, browser: &Browser<'_>, name: &str, kind: &str, content: &str) -> Reply {
     let library = farm.administrator().await.item(&Target::path("Documents").unwrap()).await.unwrap();
     browser.upload(&format!("/items/{}/upload", library.id), name, kind, content).await.expect(303);
-    browser.get(&format!("/browse/Documents/{name}")).await.expect(200)
+    browser.get(&format!("/browse/Documents/{name}?details")).await.expect(200)
 }
 
 #[tokio::test]

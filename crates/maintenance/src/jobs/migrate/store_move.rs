@@ -100,6 +100,8 @@ impl StoreMove<'_> {
                 Err(error) if error.code() == Code::BlobNotWhole && self.is_accepted(&row).await? => {
                     copied.push((row, None))
                 }
+                // Another job has moved it meanwhile, or nothing refers to it any more.
+                Err(error) if error.code() == Code::BlobNotWhole && !self.is_needed(&row).await? => {}
                 Err(error) if error.code() == Code::BlobNotWhole => {
                     self.record_fault(&row).await?;
                     done.failed.push((row.digest, error));
@@ -109,6 +111,13 @@ impl StoreMove<'_> {
         }
         self.redirect(copied, &mut done).await?;
         Ok(done)
+    }
+
+    /// Returns whether the content database still needs these bytes in the source.
+    async fn is_needed(&self, row: &BlobRow) -> Result<bool> {
+        let (digest, from) = (row.digest, self.from.0);
+        let present = self.database.database.read(move |reader| blob::find(reader, &digest)).await?;
+        Ok(present.is_some_and(|present| present.store_id == from))
     }
 
     /// Returns whether these bytes are on record as lost, with the loss accepted.

@@ -25,7 +25,7 @@ struct Recent {
     limit: Option<usize>,
 }
 
-/// What a query finds.
+/// Documents that a query finds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Query {

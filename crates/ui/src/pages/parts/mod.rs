@@ -27,9 +27,9 @@ pub struct PartKind {
     pub word: &'static str,
     /// Name.
     pub name: &'static str,
-    /// What it shows.
+    /// Description.
     pub hint: &'static str,
-    /// What stands in a new one.
+    /// Settings of a new one, in TOML.
     pub sample: String,
 }
 
@@ -74,7 +74,7 @@ pub fn late(page: &Page, kind: &str) -> String {
     render(&FaultNote { page, kind, reason: page.s("part.late").to_owned() }).unwrap_or_default()
 }
 
-/// Returns the HTML of a part. What cannot be shown says why.
+/// Returns the HTML of a part, or the reason why it cannot be shown.
 pub async fn draw(around: &Surroundings<'_>, kind: &str, text: &str) -> String {
     let page = &around.visit.page;
     let drawn = match kind {

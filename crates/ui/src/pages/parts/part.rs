@@ -1,4 +1,4 @@
-//! What all parts share: where they stand, how they are read, and why one is not shown.
+//! Shared code of all parts: their place, reading their settings, and the reasons why one is not shown.
 
 use askama::Template;
 use model::{Error, NodePath};
@@ -16,7 +16,7 @@ const MAX_TEXT: usize = 4_096;
 
 /// The place of the parts of a page.
 pub struct Surroundings<'a> {
-    /// Who reads the page.
+    /// The reader of the page.
     pub visit: &'a Visit,
     /// The site of the page, in which paths begin.
     pub site: &'a Item,
@@ -28,7 +28,7 @@ pub struct Surroundings<'a> {
 pub enum PartFault {
     /// The text of the part is wrong, and how.
     Wrong(String),
-    /// What it names cannot be read.
+    /// An item or search that it names cannot be read.
     Failed(Error),
 }
 
@@ -41,7 +41,7 @@ impl From<Error> for PartFault {
     }
 }
 
-/// Reads what a part shows.
+/// Reads the settings of a part.
 pub fn read<T: DeserializeOwned>(around: &Surroundings<'_>, text: &str) -> PartResult<T> {
     if text.len() > MAX_TEXT {
         return Err(PartFault::Wrong(around.visit.page.f1("part.too-long", MAX_TEXT)));
@@ -49,12 +49,12 @@ pub fn read<T: DeserializeOwned>(around: &Surroundings<'_>, text: &str) -> PartR
     toml::from_str(text).map_err(|error| PartFault::Wrong(error.message().to_owned()))
 }
 
-/// Returns how many entries a part shows.
+/// Returns the number of entries that a part shows.
 pub fn entries(wanted: Option<usize>) -> usize {
     wanted.unwrap_or(USUAL_ENTRIES).clamp(1, MAX_ENTRIES)
 }
 
-/// Finds what a part names: a path in the site of the page or, after a slash, in the farm.
+/// Finds the item that a part names: a path in the site of the page or, after a slash, in the farm.
 pub async fn find(around: &Surroundings<'_>, path: &str) -> PartResult<Item> {
     let whole = match path.strip_prefix('/') {
         Some(path) => path.to_owned(),

@@ -10,6 +10,7 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
+    "approval_without_drafts": "approval belongs to one kind of versioning only",
     "built_in": "built-in items of the farm cannot be changed",
     "check_failed": "a list decides which values it takes",
     "column_required": "a list decides which of its columns need a value",
@@ -25,6 +26,7 @@ CODES = {
     "invalid_template": "a template is a text with rules of its own",
     "invalid_value": "the kind of the column decides what fits",
     "length_mismatch": "more or fewer bytes arrived than were announced",
+    "not_readable": "no pattern says which bytes are a workbook",
     "path_too_deep": "the depth of an item counts from the root of the site",
     "reason_required": "a rejection needs a reason that is not blank",
     "same_password": "no schema compares two fields",
@@ -61,6 +63,8 @@ SENTENCES = {
 
 # Sentences that count for one operation alone, where one field decides what another one may be.
 OPERATIONS = {
+    # A list from a template has the columns of the template.
+    "create_list": ["a template has its own columns"],
     # The kind of a store decides which settings it takes, and its provider names those that it does not know.
     "add_store": ["a store of the kind ", "needs the setting", "needs the secret"],
     "change_store": ["a store of the kind ", "needs the setting", "needs the secret"],

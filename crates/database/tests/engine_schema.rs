@@ -282,8 +282,9 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 async fn older_databases_get_templates_and_options_of_sites() {
     const OLDER_CONFIGURATION: [Sql; 2] =
         [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
-    const OLDER_CONTENT: [Sql; 7] = [
+    const OLDER_CONTENT: [Sql; 8] = [
         Sql::new("DROP TABLE submission"),
+        Sql::new("ALTER TABLE library DROP COLUMN approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -352,8 +353,9 @@ const FOLDER: Id = Id::new(3);
 /// Turns a new content database into one of the version before records, with a library, a folder and two documents that
 /// have values.
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 21] = [
+    const STEPS: [Sql; 22] = [
         Sql::new("DROP TABLE submission"),
+        Sql::new("ALTER TABLE library DROP COLUMN approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -406,8 +408,9 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
 
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 13] = [
+    const STEPS: [Sql; 14] = [
         Sql::new("DROP TABLE submission"),
+        Sql::new("ALTER TABLE library DROP COLUMN approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),

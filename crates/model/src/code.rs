@@ -40,6 +40,8 @@ codes! {
     Aborted = "aborted",
     AdministratorsOnly = "administrators_only",
     AmbiguousPerson = "ambiguous_person",
+    ApprovalRequired = "approval_required",
+    ApprovalWithoutDrafts = "approval_without_drafts",
     ArchiveTooLarge = "archive_too_large",
     BackupBusy = "backup_busy",
     BackupIncomplete = "backup_incomplete",

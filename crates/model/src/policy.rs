@@ -1,6 +1,6 @@
 //! Settings of a library.
 
-use crate::{Error, Result};
+use crate::{Code, Error, Result, Right, Rights};
 
 /// Versioning of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +45,45 @@ pub struct LibrarySettings {
     pub minor_limit: u32,
     /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
+    /// True if drafts are published by approval: whoever may publish also needs the right to override, and others
+    /// submit their drafts. Needs [`Versioning::MajorMinor`].
+    pub approval: bool,
+}
+
+impl LibrarySettings {
+    /// Limit on the versions that a library keeps, unless it keeps all.
+    pub const MAX_VERSIONS: u32 = 50_000;
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// `Invalid` for limits beyond [`Self::MAX_VERSIONS`]; with code `approval_without_drafts` for approval in a
+    /// library that keeps no drafts.
+    pub fn check(&self) -> Result<()> {
+        if self.major_limit > Self::MAX_VERSIONS || self.minor_limit > Self::MAX_VERSIONS {
+            return Err(Error::invalid(format!("at most {} versions can be kept; 0 keeps all", Self::MAX_VERSIONS)));
+        }
+        if self.approval && self.versioning != Versioning::MajorMinor {
+            return Err(Error::invalid("approval is for drafts, and only the versioning major-minor keeps drafts")
+                .with_code(Code::ApprovalWithoutDrafts));
+        }
+        Ok(())
+    }
+
+    /// Returns whether somebody with these rights may publish documents.
+    pub fn may_publish(&self, rights: Rights) -> bool {
+        rights.has(Right::Publish) && (!self.approval || rights.has(Right::Override))
+    }
 }
 
 impl Default for LibrarySettings {
     fn default() -> Self {
-        Self { versioning: Versioning::Major, major_limit: 500, minor_limit: 10, require_checkout: false }
+        Self {
+            versioning: Versioning::Major,
+            major_limit: 500,
+            minor_limit: 10,
+            require_checkout: false,
+            approval: false,
+        }
     }
 }

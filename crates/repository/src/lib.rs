@@ -40,8 +40,8 @@ pub use content::saved_views::{NewView, SavedView};
 pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, OpenedLink, ShareLink};
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
-    CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
-    VersionChoice, Rejection, Submission,
+    CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Rejection, Saved, Submission,
+    Upload, UploadOptions, VersionChoice,
 };
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;

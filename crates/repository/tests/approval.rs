@@ -5,8 +5,8 @@
 mod support;
 
 use model::{Code, Id, LibrarySettings, Name, Right, VersionNumber, Versioning};
-use repository::{CheckIn, Session, VersionChoice};
-use support::{Farm, at, each_farm, put, read, with_rights};
+use repository::{CheckIn, Session, UploadOptions, VersionChoice};
+use support::{Farm, at, each_farm, put, read, to, with_rights};
 
 const FIRST: VersionNumber = VersionNumber::new(0, 1);
 const SECOND: VersionNumber = VersionNumber::new(0, 2);
@@ -97,6 +97,65 @@ async fn submissions_are_seen_and_withdrawn_by_few() {
         assert!(editor.submission(&target).await.unwrap().is_none());
         put(&author, "Pages/a.md", "three").await.unwrap();
         assert!(reader.submission(&target).await.unwrap().is_none());
+    })
+    .await;
+}
+
+async fn put_published(session: &Session, path: &str) -> model::Result<()> {
+    let options = UploadOptions { publish: true, ..UploadOptions::default() };
+    session.upload_bytes(&to(path), options, "two".into()).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_library_publishes_by_approval_alone() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+        let by_approval = LibrarySettings { approval: true, ..drafts.clone() };
+        let without_drafts = LibrarySettings { approval: true, ..LibrarySettings::default() };
+        let refused = admin.create_library(&at(""), &Name::new("No").unwrap(), without_drafts.clone()).await;
+        assert_eq!(refused.unwrap_err().code(), Code::ApprovalWithoutDrafts);
+        for (name, settings) in [("News", &by_approval), ("Free", &drafts)] {
+            admin.create_library(&at(""), &Name::new(name).unwrap(), settings.clone()).await.unwrap();
+        }
+        let refused = admin.change_library(&at("Free"), without_drafts).await;
+        assert_eq!(refused.unwrap_err().code(), Code::ApprovalWithoutDrafts);
+        assert_eq!(admin.library_settings(&at("News")).await.unwrap(), by_approval);
+        let member = [Right::View, Right::ViewVersions, Right::Add, Right::Edit, Right::Delete, Right::Publish];
+        let (_, member) = with_rights(&farm, "member", "", &member).await;
+        let (_, owner) = with_rights(&farm, "owner", "", &[Right::View, Right::Publish, Right::Override]).await;
+        let (_, overrides) = with_rights(&farm, "overrides", "", &[Right::View, Right::Edit, Right::Override]).await;
+        let target = put(&member, "News/a.md", "one").await.unwrap().id.into();
+        // Every way to publish is refused to somebody who may publish elsewhere.
+        let mut refusals = vec![
+            member.publish(&target, "").await.map(drop),
+            put_published(&member, "News/a.md").await,
+            put_published(&member, "News/new.md").await,
+        ];
+        member.check_out(&target).await.unwrap();
+        put(&member, "News/a.md", "working").await.unwrap();
+        let publish = CheckIn { publish: true, ..CheckIn::default() };
+        refusals.push(member.check_in(&target, publish).await.map(drop));
+        member.discard_check_out(&target).await.unwrap();
+        let elsewhere = put(&member, "Free/b.md", "b").await.unwrap().id.into();
+        member.publish(&elsewhere, "").await.unwrap();
+        for refused in refusals {
+            assert_eq!(refused.unwrap_err().code(), Code::ApprovalRequired);
+        }
+        let moved = member.move_to(&elsewhere, &at("News"), None).await;
+        assert_eq!(moved.unwrap_err().code(), Code::WouldPublish);
+        member.submit(&target, "").await.unwrap();
+        assert_eq!(member.approve(&target, FIRST, "").await.unwrap_err().code(), Code::ApprovalRequired);
+        assert_eq!(member.reject(&target, FIRST, "no").await.unwrap_err().code(), Code::ApprovalRequired);
+        // The right to override alone publishes nothing.
+        assert!(overrides.approve(&target, FIRST, "").await.unwrap_err().lack().is_some());
+        for (person, decides) in [(&member, false), (&overrides, false), (&owner, true)] {
+            assert_eq!(person.may_publish(&target).await.unwrap(), decides);
+            assert_eq!(person.home(9).await.unwrap().waiting.len(), usize::from(decides));
+        }
+        assert_eq!(owner.approve(&target, FIRST, "").await.unwrap(), VersionNumber::new(1, 0));
+        put(&member, "News/a.md", "two").await.unwrap();
+        assert_eq!(owner.publish(&target, "").await.unwrap(), VersionNumber::new(2, 0));
     })
     .await;
 }

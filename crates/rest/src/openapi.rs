@@ -167,6 +167,9 @@ fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut O
     }
     if operation.request_body.is_some() {
         statuses.extend([408, 413, 415]);
+        if path.ends_with(".xlsx") {
+            statuses.push(422);
+        }
     }
     if heeds || delivers || of_tus {
         statuses.push(412);

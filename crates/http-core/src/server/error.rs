@@ -107,6 +107,8 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         Code::Aborted
         | Code::AdministratorsOnly
         | Code::AmbiguousPerson
+        | Code::ApprovalRequired
+        | Code::ApprovalWithoutDrafts
         | Code::ArchiveTooLarge
         | Code::BackupBusy
         | Code::BackupIncomplete

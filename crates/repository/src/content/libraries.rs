@@ -73,10 +73,7 @@ impl Session {
     /// Changes how a library keeps versions. Stored versions of a document remain until the document changes next.
     #[boxed]
     pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
-        const MAX_VERSIONS: u32 = 50_000;
-        if settings.major_limit > MAX_VERSIONS || settings.minor_limit > MAX_VERSIONS {
-            return Err(Error::invalid(format!("at most {MAX_VERSIONS} versions can be kept; 0 keeps all")));
-        }
+        settings.check()?;
         let located = self.library(target).await?;
         let drafts = settings.versioning == Versioning::MajorMinor || settings.require_checkout;
         if located.node().kind == NodeKind::List && drafts {

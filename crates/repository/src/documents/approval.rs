@@ -14,7 +14,7 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
 
-use super::rules::{draft_of, require_comment};
+use super::rules::{draft_of, library_of, require_comment};
 use super::versions::publish_latest;
 
 /// A draft that was submitted for approval.
@@ -152,14 +152,16 @@ impl Session {
     pub async fn reject(&self, target: &Target, version: VersionNumber, reason: &str) -> Result<()> {
         require_comment(reason)?;
         if reason.trim().is_empty() {
-            return Err(Error::invalid("say why, so that the author knows what to change")
-                .with_code(Code::ReasonRequired));
+            return Err(
+                Error::invalid("say why, so that the author knows what to change").with_code(Code::ReasonRequired)
+            );
         }
         let located = self.document_to_change(target, Right::Publish).await?;
         let guard = self.guard([&located])?;
         let (id, path, reason) = (located.node().id, located.path(), reason.trim().to_owned());
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.lock_row(transaction, id)?;
+            checked.require_publish(&library_of(transaction, &row)?, &row, row.number.next_major())?;
             let rejected = SubmissionRow {
                 decided_by: Some(guard.caller()),
                 decided_at: Some(Timestamp::now()),

@@ -13,7 +13,7 @@ use model::{Code, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result
 use crate::farm::registry::ContentDatabase;
 use crate::session::caller::ReadDuration;
 use crate::session::errors::{name_conflict, name_taken_hidden, nothing_at, require_free, taken};
-use crate::session::guard::Guard;
+use crate::session::guard::{Guard, require_publisher};
 use crate::session::idempotency;
 use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
@@ -265,13 +265,15 @@ impl Session {
 
     /// Refuses to publish in a library that keeps drafts without the right to do so, before a byte is read.
     async fn require_publish(&self, item: &Located, options: &UploadOptions) -> Result<()> {
-        if !options.publish || item.rights().has(Right::Publish) {
+        if !options.publish {
             return Ok(());
         }
         let library = item.node().library_id;
         let settings = item.content.database.read(move |reader| library::find(reader, library)).await?;
         match settings {
-            Some(settings) if settings.versioning == Versioning::MajorMinor => item.require(Right::Publish),
+            Some(settings) if settings.versioning == Versioning::MajorMinor => {
+                require_publisher(&settings, item.rights(), &item.node().name)
+            }
             _ => Ok(()),
         }
     }

@@ -141,13 +141,14 @@ impl Session {
         guard.allow_reserved_space().write(write).await
     }
 
-    /// Returns whether the library of an item keeps drafts, so that publishing is meaningful there. The caller must be
-    /// able to open the item.
+    /// Returns whether the library of an item keeps drafts that the caller may publish. The caller must be able to open
+    /// the item.
     #[boxed]
-    pub async fn keeps_drafts(&self, target: &Target) -> Result<bool> {
-        let (_, settings) =
+    pub async fn may_publish(&self, target: &Target) -> Result<bool> {
+        let (located, settings) =
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
-        Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
+        let drafts = settings.filter(|settings| settings.versioning == Versioning::MajorMinor);
+        Ok(drafts.is_some_and(|settings| settings.may_publish(located.rights())))
     }
 }
 
@@ -163,6 +164,7 @@ pub(super) fn publish_latest(
     let latest = draft_of(&row)?;
     let settings = library_of(transaction, &row)?;
     row.number = row.number.next_major();
+    checked.require_publish(&settings, &row, row.number)?;
     row.published_id = Some(latest);
     version::renumber(transaction, latest, row.number, comment)?;
     node::update_content(transaction, &row)?;

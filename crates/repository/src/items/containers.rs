@@ -38,6 +38,7 @@ impl Session {
     /// Creates a library in a site.
     #[boxed]
     pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
+        settings.check()?;
         self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Contents::Documents(settings)).await
     }
 

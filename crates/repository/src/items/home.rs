@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::{followed, submission};
 use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
-use model::{Id, Result, Right, Timestamp, fold, is_application_file};
+use database::content::{followed, library, submission};
+use model::{Id, Result, Timestamp, fold, is_application_file};
 
 use crate::items::item::Item;
 use crate::{Session, UnavailableDatabases};
@@ -152,7 +152,8 @@ impl Visit {
             let rows = node::find_many(reader, &found.iter().map(|(_, id)| *id).collect::<Vec<_>>())?;
             for (_, id) in &found {
                 let Some(row) = rows.iter().find(|row| row.id == *id) else { continue };
-                items.extend(self.eyes.show(reader, row)?.filter(|item| item.rights.has(Right::Publish)));
+                let Some(settings) = library::find(reader, row.library_id)? else { continue };
+                items.extend(self.eyes.show(reader, row)?.filter(|item| settings.may_publish(item.rights)));
                 if items.len() == self.limit {
                     return Ok(items);
                 }

@@ -4,7 +4,7 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, placing, scope, tree};
-use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
+use model::{Code, Error, Id, Name, NodeKind, Result, Versioning};
 
 use crate::columns::recompute;
 use crate::documents::library_of;
@@ -61,16 +61,17 @@ fn refuse_publishing(
     to: &NodeRow,
     scope_after: Id,
 ) -> Result<()> {
-    if library_of(transaction, to)?.versioning != Versioning::MajorMinor {
+    let settings = library_of(transaction, to)?;
+    if settings.versioning != Versioning::MajorMinor {
         return Ok(());
     }
     for scope in tree::published_scopes(transaction, row.id)? {
         let after = if scope == row.scope_id { scope_after } else { scope };
         let is_seen_as_before = row.library_id == to.library_id && after == scope;
-        if !is_seen_as_before && !checked.access.rights(after).has(Right::Publish) {
+        if !is_seen_as_before && !settings.may_publish(checked.access.rights(after)) {
             return Err(Error::forbidden(format!(
-                "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy \
-                 it instead, the copy will be a draft",
+                "moving \"{}\" to \"{}\" would publish it there, which you may not: copy it instead, the copy will be \
+                 a draft",
                 row.name, to.name
             ))
             .with_code(Code::WouldPublish)

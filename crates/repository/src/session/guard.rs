@@ -8,7 +8,8 @@ use database::content::name_lookup::{self, CreationContext};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
 use model::{
-    Error, Id, LibrarySettings, Name, NodeKind, Principal, Result, Right, Timestamp, VersionNumber, Versioning,
+    Code, Error, Id, LibrarySettings, Name, NodeKind, Principal, Result, Right, Rights, Timestamp, VersionNumber,
+    Versioning,
 };
 
 use crate::content::event_detail::{AUDIT_ACTIONS, Detail};
@@ -98,10 +99,10 @@ impl Checked {
         number: VersionNumber,
     ) -> Result<()> {
         let publishes = settings.versioning == Versioning::MajorMinor && number.is_major();
-        if !publishes || self.access.rights(row.scope_id).has(Right::Publish) {
-            return Ok(());
+        match publishes {
+            true => require_publisher(settings, self.access.rights(row.scope_id), &row.name),
+            false => Ok(()),
         }
-        Err(Error::lacking(Right::Publish, &row.name))
     }
 
     /// Returns whether the caller may know of an item.
@@ -323,4 +324,18 @@ impl Guard {
 
 fn no_collection() -> Error {
     Error::not_found("the site collection was removed")
+}
+
+/// Refuses to publish an item of a library with drafts to somebody with these rights who may not.
+pub(crate) fn require_publisher(settings: &LibrarySettings, rights: Rights, name: &str) -> Result<()> {
+    match settings.may_publish(rights) {
+        true => Ok(()),
+        false if rights.has(Right::Publish) => Err(Error::forbidden(format!(
+            "drafts of \"{name}\" are published by approval: submit the draft, and somebody with the right \
+             \"override\" decides"
+        ))
+        .with_code(Code::ApprovalRequired)
+        .naming(&[name])),
+        false => Err(Error::lacking(Right::Publish, name)),
+    }
 }

@@ -79,6 +79,9 @@ impl Session {
         if lists.iter().any(has_published_pages) {
             needs.push(known.clone().to(Right::Publish)?);
         }
+        if lists.iter().any(|list| has_published_pages(list) && list.approval == Some(true)) {
+            needs.push(known.clone().to(Right::Override)?);
+        }
         if !grants.is_empty() {
             needs.push(known.to(Right::ManagePermissions)?);
         }

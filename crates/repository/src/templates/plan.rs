@@ -10,9 +10,7 @@ use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::saved_view::{self, SavedViewRow};
 use database::content::{library, record};
-use model::{
-    ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber, Versioning,
-};
+use model::{ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber};
 
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::set_options;
@@ -21,7 +19,6 @@ use super::view_query::{self, NamedColumn};
 use crate::columns::fields::{Completing, complete, title_of};
 use crate::columns::{ColumnSet, TakenValues};
 use crate::content::saved_views::MAX_VIEW_BYTES;
-use crate::items::containers::ROW_VERSIONS;
 use crate::session::guard::{Checked, Guard};
 use crate::session::target::join;
 
@@ -81,7 +78,7 @@ impl<'a> Plan<'a> {
         };
         let node = NodeRow::new(self.guard.next_id(), site, kind, name, self.guard.caller(), self.now);
         let path = join(path, name.as_str());
-        self.settings.push((node.id, settings_of(list)?, 1 + list.rows.len() as i64));
+        self.settings.push((node.id, list.settings()?, 1 + list.rows.len() as i64));
         let first = self.columns.len();
         self.add_columns(node.id, list)?;
         self.add_views(node.id, list, first)?;
@@ -238,18 +235,4 @@ impl<'a> Plan<'a> {
         pages::store(transaction, self.guard, checked, self.pages, self.now)?;
         self.guard.record_all(transaction, &self.events)
     }
-}
-
-/// Returns the settings of a list or library.
-fn settings_of(list: &ListTemplate) -> Result<LibrarySettings> {
-    let usual = match list.holds {
-        Holds::Documents => LibrarySettings::default(),
-        Holds::Rows => LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() },
-    };
-    Ok(LibrarySettings {
-        versioning: list.versioning.as_deref().map(Versioning::parse).transpose()?.unwrap_or(usual.versioning),
-        major_limit: list.major_limit.unwrap_or(usual.major_limit),
-        minor_limit: list.minor_limit.unwrap_or(usual.minor_limit),
-        require_checkout: list.require_checkout.unwrap_or(usual.require_checkout),
-    })
 }

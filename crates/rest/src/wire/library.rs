@@ -15,6 +15,8 @@ pub struct SettingsJson {
     pub minor_limit: u32,
     /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
+    /// True if drafts are published by approval only, which needs the right `override` beside `publish`.
+    pub approval: bool,
 }
 
 impl From<LibrarySettings> for SettingsJson {
@@ -24,6 +26,7 @@ impl From<LibrarySettings> for SettingsJson {
             major_limit: settings.major_limit,
             minor_limit: settings.minor_limit,
             require_checkout: settings.require_checkout,
+            approval: settings.approval,
         }
     }
 }
@@ -43,6 +46,8 @@ pub struct SettingsChange {
     pub minor_limit: Option<u32>,
     /// True if a document must be checked out before it is changed.
     pub require_checkout: Option<bool>,
+    /// True if drafts are published by approval only, which needs `major-minor`.
+    pub approval: Option<bool>,
 }
 
 impl SettingsChange {
@@ -53,6 +58,7 @@ impl SettingsChange {
             major_limit: self.major_limit.unwrap_or(before.major_limit),
             minor_limit: self.minor_limit.unwrap_or(before.minor_limit),
             require_checkout: self.require_checkout.unwrap_or(before.require_checkout),
+            approval: self.approval.unwrap_or(before.approval),
         })
     }
 }

@@ -23,6 +23,8 @@ pub struct Approval {
     pub may_decide: bool,
     /// True if the caller may take the submission back.
     pub may_withdraw: bool,
+    /// True if the caller may publish the latest draft.
+    pub may_publish: bool,
 }
 
 /// The submission of the latest draft.
@@ -43,7 +45,11 @@ pub struct Submitted {
 pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
     let session = &visit.session;
     let is_draft = !item.version.is_major() && !item.working && item.check_out.is_none();
-    let found = if item.version.is_major() { None } else { session.submission(&Target::Id(item.id)).await? };
+    let target = Target::Id(item.id);
+    let (found, may_publish) = match item.version.is_major() {
+        true => (None, false),
+        false => (session.submission(&target).await?, session.may_publish(&target).await?),
+    };
     let found = found.filter(|found| found.is_current);
     let mut people: Vec<Id> = found.iter().map(|found| found.by).collect();
     people.extend(found.iter().filter_map(|found| Some(found.rejection.as_ref()?.by)));
@@ -60,8 +66,9 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
     let edits = item.rights.has(Right::Edit);
     Ok(Approval {
         submitted,
-        may_submit: is_draft && edits && !item.rights.has(Right::Publish) && !waits,
-        may_decide: is_draft && waits && item.rights.has(Right::Publish),
+        may_submit: is_draft && edits && !may_publish && !waits,
+        may_decide: is_draft && waits && may_publish,
+        may_publish: is_draft && may_publish,
         may_withdraw: waits && edits && item.check_out.is_none() && (is_own || item.rights.has(Right::Override)),
     })
 }

@@ -12,11 +12,11 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 
-fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -> Form<'a> {
+fn check_in_form<'a>(page: &'a Page, item: &Item, may_publish: bool, comment: &str) -> Form<'a> {
     let mut field = Field::of("comment", page.s("column.comment"), Input::Lines).hint(page.s("check-in.comment-hint"));
     comment.clone_into(&mut field.value);
     let mut fields = vec![field];
-    if drafts && item.rights.has(Right::Publish) {
+    if may_publish {
         fields.push(Field::of("publish", page.s("check-in.publish"), Input::Tick(true)));
     }
     fields.push(Field::of("keep", page.s("check-in.keep"), Input::Tick(false)));
@@ -36,8 +36,8 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
 /// Shows the check-in form.
 pub async fn check_in(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
-    let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
-    Ok(html(&check_in_form(&visit.page, &item, drafts, "")))
+    let may_publish = visit.session.may_publish(&Target::Id(item.id)).await?;
+    Ok(html(&check_in_form(&visit.page, &item, may_publish, "")))
 }
 
 /// Checks a document in.
@@ -49,8 +49,8 @@ pub async fn do_check_in(Path(id): Path<String>, sent: SubmittedForm) -> PageRes
     match visit.session.check_in(&Target::Id(item.id), how).await {
         Ok(number) => Ok(done(&address::browse(&item.path), &Flash::new("toast.checked-in", number.to_string()))),
         Err(error) => {
-            let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
-            refuse::show_form_again(check_in_form(&visit.page, &item, drafts, &comment), error)
+            let may_publish = visit.session.may_publish(&Target::Id(item.id)).await?;
+            refuse::show_form_again(check_in_form(&visit.page, &item, may_publish, &comment), error)
         }
     }
 }

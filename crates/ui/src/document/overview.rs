@@ -60,7 +60,6 @@ struct DocumentPage<'a> {
     may_edit: bool,
     free: bool,
     may_delete: bool,
-    may_publish: bool,
     may_override: bool,
     may_permit: bool,
     /// The known fault of the visible version's content.
@@ -109,7 +108,6 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         may_edit: item.rights.has(Right::Edit),
         free: own || item.check_out.is_none(),
         may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),
-        may_publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
         may_override: item.rights.has(Right::Override),
         may_permit: item.rights.has(Right::ManagePermissions),
         fault: item.version_id.and_then(|id| versions::fault_of(&faults, id)),

@@ -174,7 +174,7 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         kinds: parts::kinds(visit, site_of(&way)?).await?,
         max_comment: MAX_COMMENT,
         save,
-        may_publish: has_drafts && item.rights.has(Right::Publish),
+        may_publish: has_drafts && settings.may_publish(item.rights),
         item,
     });
     *response.status_mut() = status;

@@ -39,7 +39,6 @@ pub struct DrawnPage {
 /// Actions that the page offers its reader.
 struct Actions {
     edit: bool,
-    publish: bool,
     check_out: bool,
     must_check_out: bool,
     check_in: bool,
@@ -92,7 +91,6 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Ite
     let may = Actions {
         edit: item.rights.has(Right::Edit) && is_free,
         must_check_out,
-        publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
         check_out: item.rights.has(Right::Edit) && item.check_out.is_none(),
         see_versions: item.rights.has(Right::ViewVersions),
         check_in: is_mine && item.rights.has(Right::Edit),

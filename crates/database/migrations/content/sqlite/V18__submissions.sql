@@ -11,3 +11,6 @@ CREATE TABLE submission (
     decision TEXT NOT NULL
 ) STRICT;
 CREATE INDEX submission_waiting ON submission (submitted_at, node_id) WHERE decided_by IS NULL;
+
+-- Set where drafts are published by approval only.
+ALTER TABLE library ADD COLUMN approval INTEGER NOT NULL DEFAULT 0 CHECK (approval IN (0, 1));

@@ -22,7 +22,6 @@ const MAX_VIEW_COLUMNS: usize = 60;
 const MAX_FILTER: usize = 300;
 /// Limit on the languages of one list. What is checked by language is checked in each of them.
 const MAX_LANGUAGES: usize = 40;
-const MAX_VERSIONS: u32 = 50_000;
 /// Limit on the rows of one list.
 pub(in crate::templates) const MAX_ROWS: usize = 200;
 /// Limit on the pages of one library, and on the bytes of each of their texts.
@@ -133,12 +132,8 @@ fn check_pages(list: &ListTemplate) -> Result<()> {
 }
 
 fn check_settings(list: &ListTemplate) -> Result<()> {
-    let versioning = list.versioning.as_deref().map(Versioning::parse).transpose();
-    let versioning = versioning.map_err(|error| invalid(error.message().to_owned()))?;
-    if [list.major_limit, list.minor_limit].into_iter().flatten().any(|limit| limit > MAX_VERSIONS) {
-        return Err(invalid(format!("at most {MAX_VERSIONS} versions can be kept; 0 keeps all")));
-    }
-    let drafts = versioning == Some(Versioning::MajorMinor) || list.require_checkout == Some(true);
+    let settings = list.settings().map_err(|error| invalid(error.message().to_owned()))?;
+    let drafts = settings.versioning == Versioning::MajorMinor || settings.require_checkout;
     match list.holds {
         Holds::Rows if drafts || list.minor_limit.is_some() => {
             Err(invalid("the rows of a list have neither drafts nor check-outs".to_owned()))

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use model::{LibrarySettings, Result, Versioning};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::text::Text;
+use crate::items::containers::ROW_VERSIONS;
 
 /// The format that this program reads and writes.
 pub(crate) const FORMAT: i64 = 1;
@@ -136,6 +138,9 @@ pub struct ListTemplate {
     /// Set when a document must be checked out before it is changed.
     #[serde(default)]
     pub require_checkout: Option<bool>,
+    /// Set when drafts are published by approval only.
+    #[serde(default)]
+    pub approval: Option<bool>,
     /// Content types of a library.
     #[serde(default)]
     pub types: Vec<Text>,
@@ -151,6 +156,25 @@ pub struct ListTemplate {
     /// Pages of a library.
     #[serde(default)]
     pub pages: Vec<PageTemplate>,
+}
+
+impl ListTemplate {
+    /// Returns the settings of the list or library.
+    pub(crate) fn settings(&self) -> Result<LibrarySettings> {
+        let usual = match self.holds {
+            Holds::Documents => LibrarySettings::default(),
+            Holds::Rows => LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() },
+        };
+        let settings = LibrarySettings {
+            versioning: self.versioning.as_deref().map(Versioning::parse).transpose()?.unwrap_or(usual.versioning),
+            major_limit: self.major_limit.unwrap_or(usual.major_limit),
+            minor_limit: self.minor_limit.unwrap_or(usual.minor_limit),
+            require_checkout: self.require_checkout.unwrap_or(usual.require_checkout),
+            approval: self.approval.unwrap_or(usual.approval),
+        };
+        settings.check()?;
+        Ok(settings)
+    }
 }
 
 /// A page: a Markdown document.

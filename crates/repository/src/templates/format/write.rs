@@ -74,8 +74,10 @@ impl Out {
                 self.key(key, limit.to_string());
             }
         }
-        if let Some(must) = list.require_checkout {
-            self.key("require_checkout", must.to_string());
+        for (key, setting) in [("require_checkout", list.require_checkout), ("approval", list.approval)] {
+            if let Some(setting) = setting {
+                self.key(key, setting.to_string());
+            }
         }
         self.values("types", list.types.iter().map(text));
         self.values("columns", list.columns.iter().map(column));

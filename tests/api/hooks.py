@@ -40,6 +40,7 @@ SENTENCES = {
     "names no entity tag": "schemathesis also sends the empty text as one that matches this pattern, which it does not",
     "a key is given twice": "the keys of Upload-Metadata are no parts of its text",
     "a value is not UTF-8": "the values of Upload-Metadata are in Base64",
+    "a lookup column": "the list belongs to one kind of column only, and has to be there",
     "a choice column needs": "choices belong to one kind of column only",
     "a change without `id` adds a row": "which fields a change has depends on whether it names a row",
     "a change with `delete` sets no values": "the same",

@@ -39,6 +39,7 @@ codes! {
     // All other codes.
     Aborted = "aborted",
     AdministratorsOnly = "administrators_only",
+    AmbiguousEntry = "ambiguous_entry",
     AmbiguousPerson = "ambiguous_person",
     ApprovalRequired = "approval_required",
     ApprovalWithoutDrafts = "approval_without_drafts",
@@ -272,6 +273,7 @@ codes! {
     UnexpectedRange = "unexpected_range",
     UniqueViolation = "unique_violation",
     UnknownGrammar = "unknown_grammar",
+    UnknownEntry = "unknown_entry",
     UnknownPerson = "unknown_person",
     UnknownReport = "unknown_report",
     UnlikelyShare = "unlikely_share",

@@ -61,6 +61,8 @@ pub enum ColumnKind {
     YesNo,
     /// A URL that a browser may open: http, https or mailto.
     Link,
+    /// An entry of the list with this identifier, which is in the same site collection.
+    Lookup(Id),
 }
 
 /// Value of one column of one item.
@@ -76,6 +78,8 @@ pub enum ColumnValue {
     Person(Id),
     /// Value of a yes/no column.
     YesNo(bool),
+    /// Value of a lookup column: the identifier of a row.
+    Lookup(Id),
 }
 
 impl ColumnKind {
@@ -90,10 +94,21 @@ impl ColumnKind {
             Self::Person => "person",
             Self::YesNo => "yes-no",
             Self::Link => "link",
+            Self::Lookup(_) => "lookup",
         }
     }
 
-    /// Parses the word. `choices` belong to a choice column and are ignored for others.
+    /// Returns what a column of this kind offers, as [`Self::parse`] reads it.
+    pub fn choices(&self) -> Vec<String> {
+        match self {
+            Self::Choice(choices) => choices.clone(),
+            Self::Lookup(list) => vec![list.to_string()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Parses the word. `choices` are those of a choice column. For a lookup column they are the identifier of its
+    /// list, and for others they are ignored.
     pub fn parse(word: &str, choices: Vec<String>) -> Result<Self> {
         match word {
             "text" => Ok(Self::Text),
@@ -105,8 +120,12 @@ impl ColumnKind {
             "person" => Ok(Self::Person),
             "yes-no" => Ok(Self::YesNo),
             "link" => Ok(Self::Link),
+            "lookup" => match choices.as_slice() {
+                [list] => Ok(Self::Lookup(list.parse()?)),
+                _ => Err(Error::invalid("a lookup column needs the list whose entries it takes")),
+            },
             _ => Err(Error::invalid(
-                "the kind of a column is one of text, note, number, date, choice, person, yes-no, link",
+                "the kind of a column is one of text, note, number, date, choice, person, yes-no, link, lookup",
             )),
         }
     }
@@ -124,6 +143,7 @@ impl ColumnKind {
             (Self::Number, ColumnValue::Number(number)) if number.is_finite() => Ok(()),
             (Self::Date, ColumnValue::Date(_))
             | (Self::Person, ColumnValue::Person(_))
+            | (Self::Lookup(_), ColumnValue::Lookup(_))
             | (Self::YesNo, ColumnValue::YesNo(_)) => Ok(()),
             _ => Err(Error::invalid(format!("the value does not fit a {} column", self.as_str()))),
         }
@@ -136,7 +156,7 @@ impl ColumnKind {
 pub struct SortValue {
     /// The number; 0 for a text, infinity for an empty field.
     pub number: f64,
-    /// The folded text, at most 100 characters; empty for a number. A person stands by identifier.
+    /// The folded text, at most 100 characters; empty for a number. A person or entry stands by identifier.
     pub text: String,
 }
 
@@ -166,7 +186,7 @@ impl ColumnValue {
             Self::Text(text) => SortValue::text(text),
             Self::Number(number) => SortValue::number(*number),
             Self::Date(time) => SortValue::number(time.micros() as f64),
-            Self::Person(id) => SortValue { number: 0.0, text: id.to_string() },
+            Self::Person(id) | Self::Lookup(id) => SortValue { number: 0.0, text: id.to_string() },
             Self::YesNo(yes) => SortValue::number(f64::from(u8::from(*yes))),
         }
     }

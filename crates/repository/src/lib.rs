@@ -30,7 +30,10 @@ pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use ::search::sheets::{Cell, MAX_WORKBOOK_BYTES, Sheet, SheetRow, escaped, serial};
-pub use columns::{Column, ColumnChange, ColumnOptions, ContentType, ValuesChange, is_built_in_column, named_columns};
+pub use columns::{
+    Column, ColumnChange, ColumnOptions, ContentType, EntryName, ValueNames, ValuesChange, is_built_in_column,
+    named_columns,
+};
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
 pub use content::permissions::{Explanation, Grant, PermissionTable};

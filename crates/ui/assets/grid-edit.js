@@ -16,6 +16,14 @@ function select(words, text) {
   return field;
 }
 
+/** Returns the identifier of the suggestions for a field, which are made once. */
+function suggestions(id, words) {
+  if (!document.getElementById(id)) {
+    document.body.append(make("datalist", { id }, ...words.map((word) => make("option", { value: word }))));
+  }
+  return id;
+}
+
 function fieldFor(column, text, { yes, no, people }) {
   if (column.kind === "choice") return select([["", "–"], ...column.choices.map((choice) => [choice, choice])], text);
   if (column.kind === "yes-no") return select([["", "–"], ["yes", yes], ["no", no]], text);
@@ -23,11 +31,8 @@ function fieldFor(column, text, { yes, no, people }) {
   const field = make("input", { type: column.kind === "date" ? "date" : "text" });
   if (column.kind === "number") field.inputMode = "decimal";
   if (column.kind === "link") field.inputMode = "url";
-  if (column.kind === "person") {
-    let list = document.getElementById("grid-people");
-    list ??= document.body.appendChild(make("datalist", { id: "grid-people" }, ...people.map((name) => make("option", { value: name }))));
-    field.setAttribute("list", list.id);
-  }
+  if (column.kind === "person") field.setAttribute("list", suggestions("grid-people", people));
+  if (column.kind === "lookup") field.setAttribute("list", suggestions(`grid-entries-${column.id}`, column.entries));
   return field;
 }
 
@@ -58,7 +63,7 @@ export function breakLine(field) {
 }
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const TEXTS = ["text", "note", "choice", "link", "person", "name", "row"];
+const TEXTS = ["text", "note", "choice", "link", "person", "lookup", "name", "row"];
 
 /** A value for a spreadsheet: a text that begins like a formula has an apostrophe in front, as in CSV. */
 export function copied(column, text) {

@@ -5,7 +5,7 @@ import { make } from "./grid-edit.js";
 const AROUND = 10;
 const AHEAD = 100;
 const LONGEST = 300;
-const WIDTHS = { row: 56, text: 200, note: 280, number: 110, date: 130, choice: 150, person: 170, "yes-no": 90, link: 200, time: 170, name: 170 };
+const WIDTHS = { row: 56, text: 200, note: 280, number: 110, date: 130, choice: 150, person: 170, lookup: 200, "yes-no": 90, link: 200, time: 170, name: 170 };
 
 export class GridView {
   constructor(section, rows, words, events) {

@@ -97,10 +97,7 @@ fn read(row: &Row<'_>) -> Result<ColumnRow> {
 }
 
 fn choices(kind: &ColumnKind) -> String {
-    match kind {
-        ColumnKind::Choice(choices) => choices.join("\u{1f}"),
-        _ => String::new(),
-    }
+    kind.choices().join("\u{1f}")
 }
 
 /// The columns of a library in order.

@@ -1,8 +1,8 @@
 //! The fields of an item as they are stored: a JSON object that maps the slots of columns to values.
 //!
 //! A text, note, choice or link is a JSON string; a number is a JSON number; a date is a JSON integer, its microseconds
-//! since 1970; a Boolean is 0 or 1; a person is a string, the decimal identifier. So the position of a value among
-//! others follows from the fields alone, and not from the kind of its column.
+//! since 1970; a Boolean is 0 or 1; a person or an entry of another list is a string, the decimal identifier. So the
+//! position of a value among others follows from the fields alone, and not from the kind of its column.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Field {
             ColumnValue::Text(text) => Self::Text(text.clone()),
             ColumnValue::Number(number) => Self::Number(*number),
             ColumnValue::Date(time) => Self::Integer(time.micros()),
-            ColumnValue::Person(id) => Self::Text(id.to_string()),
+            ColumnValue::Person(id) | ColumnValue::Lookup(id) => Self::Text(id.to_string()),
             ColumnValue::YesNo(yes) => Self::Integer(i64::from(*yes)),
         }
     }
@@ -39,6 +39,7 @@ impl Field {
             (ColumnKind::Date, Self::Integer(micros)) => ColumnValue::Date(Timestamp::from_micros(*micros)),
             (ColumnKind::YesNo, Self::Integer(yes)) => ColumnValue::YesNo(*yes != 0),
             (ColumnKind::Person, Self::Text(id)) => ColumnValue::Person(id.parse().ok()?),
+            (ColumnKind::Lookup(_), Self::Text(id)) => ColumnValue::Lookup(id.parse().ok()?),
             (ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link, Self::Text(text)) => {
                 ColumnValue::Text(text.clone())
             }
@@ -160,6 +161,7 @@ mod tests {
             (4, ColumnKind::Number, ColumnValue::Number(1.7e308)),
             (5, ColumnKind::Date, ColumnValue::Date(Timestamp::from_micros(253_402_300_799_999_999))),
             (6, ColumnKind::Person, ColumnValue::Person(Id::new(i64::MAX))),
+            (9, ColumnKind::Lookup(Id::new(5)), ColumnValue::Lookup(Id::new(i64::MAX))),
             (7, ColumnKind::YesNo, ColumnValue::YesNo(true)),
             (1_000_000, ColumnKind::Note, ColumnValue::Text("n\n".repeat(9))),
         ];
@@ -196,7 +198,8 @@ mod tests {
         fields.set(4, Some(&ColumnValue::Date(Timestamp::from_micros(1_763_500_000_000_000))));
         fields.set(5, Some(&ColumnValue::Person(Id::new(77))));
         fields.set(6, Some(&ColumnValue::YesNo(false)));
-        let stored = "{\"12\":\"Anna\",\"3\":2.5,\"4\":1763500000000000,\"5\":\"77\",\"6\":0}";
+        fields.set(7, Some(&ColumnValue::Lookup(Id::new(78))));
+        let stored = "{\"12\":\"Anna\",\"3\":2.5,\"4\":1763500000000000,\"5\":\"77\",\"6\":0,\"7\":\"78\"}";
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&fields.stored()), value(stored));
         assert_eq!(Fields::parse(stored).unwrap(), fields);

@@ -106,6 +106,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         Code::TooMany | Code::TooManyTokens => if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT),
         Code::Aborted
         | Code::AdministratorsOnly
+        | Code::AmbiguousEntry
         | Code::AmbiguousPerson
         | Code::ApprovalRequired
         | Code::ApprovalWithoutDrafts
@@ -327,6 +328,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::UnexpectedRange
         | Code::UniqueViolation
         | Code::UnknownGrammar
+        | Code::UnknownEntry
         | Code::UnknownPerson
         | Code::UnknownReport
         | Code::UnlikelyShare

@@ -15,6 +15,8 @@ pub enum FormulaType {
     YesNo,
     /// A user or group.
     Person,
+    /// An entry of another list.
+    Lookup,
 }
 
 impl FormulaType {
@@ -25,6 +27,7 @@ impl FormulaType {
             ColumnKind::Number => Self::Number,
             ColumnKind::Date => Self::Date,
             ColumnKind::Person => Self::Person,
+            ColumnKind::Lookup(_) => Self::Lookup,
             ColumnKind::YesNo => Self::YesNo,
         }
     }
@@ -36,6 +39,7 @@ impl FormulaType {
             ColumnValue::Number(_) => Self::Number,
             ColumnValue::Date(_) => Self::Date,
             ColumnValue::Person(_) => Self::Person,
+            ColumnValue::Lookup(_) => Self::Lookup,
             ColumnValue::YesNo(_) => Self::YesNo,
         }
     }
@@ -48,6 +52,7 @@ impl FormulaType {
             Self::Date => "date",
             Self::YesNo => "yes-no",
             Self::Person => "person",
+            Self::Lookup => "lookup",
         }
     }
 
@@ -59,6 +64,7 @@ impl FormulaType {
             Self::Date => "a date",
             Self::YesNo => "a yes/no value",
             Self::Person => "a person",
+            Self::Lookup => "an entry of another list",
         }
     }
 }

@@ -70,7 +70,9 @@ pub fn compare(a: &ColumnValue, b: &ColumnValue) -> Option<Ordering> {
         (ColumnValue::Number(a), ColumnValue::Number(b)) => a.partial_cmp(b),
         (ColumnValue::Date(a), ColumnValue::Date(b)) => Some(a.cmp(b)),
         (ColumnValue::YesNo(a), ColumnValue::YesNo(b)) => Some(a.cmp(b)),
-        (ColumnValue::Person(a), ColumnValue::Person(b)) => Some(a.cmp(b)),
+        (ColumnValue::Person(a), ColumnValue::Person(b)) | (ColumnValue::Lookup(a), ColumnValue::Lookup(b)) => {
+            Some(a.cmp(b))
+        }
         _ => None,
     }
 }
@@ -81,14 +83,14 @@ pub fn shortest(number: f64) -> String {
     if text.len() > MAX_DIGITS { format!("{number:e}") } else { text }
 }
 
-/// Returns a value as text: nothing as the empty text, a date as its day, a person as an identifier.
+/// Returns a value as text: nothing as the empty text, a date as its day, a person or entry as an identifier.
 pub fn said(value: Option<ColumnValue>) -> String {
     match value {
         None => String::new(),
         Some(ColumnValue::Text(text)) => text,
         Some(ColumnValue::Number(number)) => shortest(number),
         Some(ColumnValue::YesNo(yes)) => if yes { "yes" } else { "no" }.to_owned(),
-        Some(ColumnValue::Person(id)) => id.to_string(),
+        Some(ColumnValue::Person(id) | ColumnValue::Lookup(id)) => id.to_string(),
         Some(ColumnValue::Date(at)) => civil_of(day_of(at))
             .map_or_else(String::new, |Civil { year, month, day }| format!("{year:04}-{month:02}-{day:02}")),
     }

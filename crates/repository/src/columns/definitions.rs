@@ -10,6 +10,7 @@ use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
+use super::lookups::MAX_LOOKUPS;
 use super::options::{ColumnOptions, check_all, checked, formula_columns, invalid};
 use super::recompute;
 
@@ -135,6 +136,7 @@ impl Session {
     #[boxed]
     pub async fn create_column(&self, holder: &Target, change: ColumnChange) -> Result<Id> {
         check_choices(&change.kind)?;
+        self.require_list(holder, &change.kind).await?;
         let detail = change.name.as_str().to_owned();
         self.change_columns(holder, "column.create", &detail, move |transaction, holder, id| {
             let columns = column::list(transaction, holder.id)?;
@@ -142,6 +144,7 @@ impl Session {
                 return Err(Error::exhausted(format!("a {} has at most {MAX_COLUMNS} columns", holder.kind))
                     .with_code(Code::TooMany));
             }
+            refuse_many_lookups(&columns, &change.kind)?;
             refuse_built_in(holder.kind, &change.name)?;
             refuse_taken(&columns, &change.name)?;
             require_type(transaction, holder.id, change.content_type_id)?;
@@ -177,7 +180,11 @@ impl Session {
         self.change_columns(holder, "column.change", &detail, move |transaction, holder, _| {
             let mut columns = column::list(transaction, holder.id)?;
             let mut row = holder.take_column(&mut columns, id)?;
-            if row.kind.as_str() != change.kind.as_str() {
+            let is_kept = match &row.kind {
+                ColumnKind::Lookup(_) => row.kind == change.kind,
+                kind => kind.as_str() == change.kind.as_str(),
+            };
+            if !is_kept {
                 return Err(Error::invalid("the kind of a column cannot be changed: create another column"));
             }
             require_type(transaction, holder.id, change.content_type_id)?;
@@ -369,6 +376,15 @@ pub(crate) fn add_title_column(
     refuse_built_in(NodeKind::List, &column.name)?;
     let column = ColumnRow { role: Some(ColumnRole::Title), ..column.row(id, list, 0) };
     column::insert(transaction, &column).map(drop)
+}
+
+fn refuse_many_lookups(columns: &[ColumnRow], new: &ColumnKind) -> Result<()> {
+    let is_lookup = |kind: &ColumnKind| matches!(kind, ColumnKind::Lookup(_));
+    match is_lookup(new) && columns.iter().filter(|column| is_lookup(&column.kind)).count() >= MAX_LOOKUPS {
+        false => Ok(()),
+        true => Err(Error::exhausted(format!("a library or list has at most {MAX_LOOKUPS} lookup columns"))
+            .with_code(Code::TooMany)),
+    }
 }
 
 fn refuse_built_in(place: NodeKind, name: &Name) -> Result<()> {

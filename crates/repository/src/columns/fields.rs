@@ -9,6 +9,7 @@ use database::content::{library, record};
 use model::{Code, ColumnRole, ColumnValue, Error, Id, NodeKind, Result, Timestamp, Versioning};
 
 use super::field_change::FieldChange;
+use super::lookups::FoundEntries;
 use super::set::{ColumnSet, TakenValues};
 use crate::session::guard::Guard;
 
@@ -132,6 +133,9 @@ pub(crate) fn store<'a>(
         drop_removed(columns.rows(), &mut before);
     }
     let after = complete(columns, &mut change, Completing::Edit(&before), guard.caller())?;
+    if let Some(refusal) = FoundEntries::default().refusal(transaction, guard, columns, &before, &after)? {
+        return Err(refusal);
+    }
     if item.kind == NodeKind::Row {
         check_required(columns.rows(), &after)?;
         let mut taken = TakenValues::default();

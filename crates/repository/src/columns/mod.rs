@@ -3,16 +3,19 @@
 mod definitions;
 mod field_change;
 pub(crate) mod fields;
+mod lookups;
 mod options;
 pub(crate) mod recompute;
 mod set;
 mod values;
 
 pub use definitions::{Column, ColumnChange, ContentType, is_built_in_column, named_columns};
+pub use lookups::{EntryName, ValueNames};
 pub use options::ColumnOptions;
 pub use values::ValuesChange;
 
 pub(crate) use definitions::{MAX_CHOICES, MAX_COLUMNS, add_title_column, unnamed_columns};
 pub(crate) use field_change::FieldChange;
+pub(crate) use lookups::FoundEntries;
 pub(crate) use options::{MAX_DESCRIPTION, MAX_MESSAGE, check_all, checked as checked_options};
 pub(crate) use set::{ColumnSet, TakenValues};

@@ -168,6 +168,7 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
         }
         _ if column.role == Some(ColumnRole::Title) => "the titles of rows cannot be calculated",
         ColumnKind::Choice(_) => "a choice cannot be calculated: create a text column",
+        ColumnKind::Lookup(_) => "entries of other lists cannot be calculated",
         _ => return Ok(()),
     };
     Err(invalid(format!("the values of \"{}\" are calculated: {reason}", column.name)))

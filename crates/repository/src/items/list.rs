@@ -172,31 +172,46 @@ impl Session {
         if matches!(sort, Sort::Name | Sort::Modified | Sort::Size) {
             return Ok(Order::Plain);
         }
-        let (_, order) = self
+        let (_, (order, names_entries)) = self
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let parent = known.id();
-                match sort {
-                    Sort::Person => Ok(Order::People(sorted::people(reader, parent, MAX_GROUPS)?)),
+                let order = match sort {
+                    Sort::Person => Order::People(sorted::people(reader, parent, MAX_GROUPS)?),
                     Sort::Type => {
                         let mut types = sorted::types(reader, parent, MAX_GROUPS)?;
                         // Documents without a media type come last.
                         types.push(String::new());
-                        Ok(Order::Types(types))
+                        Order::Types(types)
                     }
-                    Sort::Column(column) => order_of_column(reader, known.unchecked(), column),
-                    Sort::Name | Sort::Modified | Sort::Size => Ok(Order::Plain),
-                }
+                    Sort::Column(column) => return order_of_column(reader, known.unchecked(), column),
+                    Sort::Name | Sort::Modified | Sort::Size => Order::Plain,
+                };
+                Ok((order, false))
             })
             .await?;
-        let (column, people) = match order {
-            Order::People(people) => (None, people),
-            Order::Named(column, people) => (Some(column), people),
-            other => return Ok(other),
+        match order {
+            Order::People(people) => Ok(Order::People(self.sorted_by_name(target, people, false).await?)),
+            Order::Named(column, named) => {
+                Ok(Order::Named(column, self.sorted_by_name(target, named, names_entries).await?))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Sorts people, or entries of lists, by name. Those without a name for the caller come last.
+    async fn sorted_by_name(&self, place: &Target, mut named: Vec<Id>, are_entries: bool) -> Result<Vec<Id>> {
+        let names: HashMap<Id, String> = match are_entries {
+            true => {
+                let names = self.entry_names(place, named.clone()).await?;
+                names.into_iter().map(|(id, name)| (id, name.title)).collect()
+            }
+            false => self.principal_names(&named).await?.into_iter().map(|(id, name)| (id, name.name)).collect(),
         };
-        let names = self.principal_names(&people).await?;
-        let mut people = people;
-        people.sort_by_cached_key(|id| (names.get(id).map(|name| fold(&name.name)), *id));
-        Ok(column.map_or(Order::People(people.clone()), |column| Order::Named(column, people)))
+        named.sort_by_cached_key(|id| {
+            let name = names.get(id).map(|name| fold(name));
+            (name.is_none(), name, *id)
+        });
+        Ok(named)
     }
 }
 
@@ -329,17 +344,24 @@ pub(super) fn fitting(limit: usize, bytes: usize) -> usize {
     limit.min(MAX_REPEATED_BYTES / bytes.max(1)).clamp(1, MAX_PAGE)
 }
 
-fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result<Order> {
+/// Returns the order by a column, and whether its groups are entries of a list.
+fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result<(Order, bool)> {
     let columns = column::list(reader, located.node().library_id)?;
     // A saved view may still name a column that was removed.
-    let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok(Order::Plain) };
-    Ok(match column.kind {
-        ColumnKind::Person => {
-            let people = sorted::named(reader, located.node().id, column.slot, MAX_GROUPS)?;
-            Order::Named(column.slot, people)
+    let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok((Order::Plain, false)) };
+    let names_entries = matches!(column.kind, ColumnKind::Lookup(_));
+    let order = match column.kind {
+        ColumnKind::Person | ColumnKind::Lookup(_) => {
+            let named = sorted::named(reader, located.node().id, column.slot, MAX_GROUPS)?;
+            match names_entries && named.len() == MAX_GROUPS {
+                // Too many to be sorted by name.
+                true => Order::Field(column.slot),
+                false => Order::Named(column.slot, named),
+            }
         }
         _ => Order::Field(column.slot),
-    })
+    };
+    Ok((order, names_entries))
 }
 
 /// Returns the first `most` columns of the library and the items' values in them, without the values of items that the

@@ -43,7 +43,7 @@ pub enum SortKey {
     Field(SortValue, Id),
     /// Among the rows whose field in the column is empty, after this identifier.
     Empty(Id),
-    /// Among the documents that name this person in the column, after this identifier.
+    /// Among the items that name this person or entry in the column, after this identifier.
     Named(Id, Id),
     /// Among the documents without a value in the column, after the document with this folded name.
     Absent(String),
@@ -77,6 +77,6 @@ pub(super) enum Order {
     Types(Vec<String>),
     /// By the position in the column with this slot.
     Field(i64),
-    /// By the person named in the column with this slot, in this order.
+    /// By the person or entry named in the column with this slot, in this order.
     Named(i64, Vec<Id>),
 }

@@ -10,7 +10,7 @@ use database::content::{library, record};
 use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, recalculate, title_of};
-use crate::columns::{ColumnSet, FieldChange, TakenValues};
+use crate::columns::{ColumnSet, FieldChange, FoundEntries, TakenValues};
 use crate::items::remove::recycle;
 use crate::items::tree::held_parent;
 use crate::session::errors::no_item;
@@ -25,6 +25,13 @@ const MAX_ROWS: usize = 1_000_000;
 
 /// Limit on the stored bytes of the rows that one request edits or deletes. They are in memory together.
 const MAX_STORED_BYTES: i64 = 16 << 20;
+
+/// What the changes of one request found out about other rows.
+#[derive(Default)]
+struct OtherRows {
+    taken: TakenValues,
+    entries: FoundEntries,
+}
 
 /// A list in the transaction that changes its rows.
 pub(super) struct Batch<'a> {
@@ -87,10 +94,10 @@ impl<'a> Batch<'a> {
     ) -> Result<(Steps<'c>, Vec<RowOutcome>)> {
         let mut present = self.present(transaction, changes)?;
         let (mut steps, mut outcomes) = (Vec::new(), Vec::with_capacity(changes.len()));
-        let mut taken = TakenValues::default();
+        let mut others = OtherRows::default();
         for (position, change) in changes.iter().enumerate() {
             let mut outcome = RowOutcome { row: change.row(), ..RowOutcome::default() };
-            match self.check_one(transaction, &mut present, &mut taken, change, &mut outcome)? {
+            match self.check_one(transaction, &mut present, &mut others, change, &mut outcome)? {
                 Ok(step) => steps.push((position, step)),
                 Err(refusal) => outcome.error = Some(refusal),
             }
@@ -133,12 +140,12 @@ impl<'a> Batch<'a> {
         &'c self,
         transaction: &mut Transaction<'_>,
         present: &mut Present,
-        taken: &mut TakenValues,
+        others: &mut OtherRows,
         change: &'c RowChange,
         outcome: &mut RowOutcome,
     ) -> Result<Result<Step<'c>>> {
         let right = match change {
-            RowChange::Add { set } => return self.check_add(transaction, taken, set),
+            RowChange::Add { set } => return self.check_add(transaction, others, set),
             RowChange::Edit { .. } => Right::Edit,
             RowChange::Delete { .. } => Right::Delete,
         };
@@ -152,7 +159,7 @@ impl<'a> Batch<'a> {
             RowChange::Edit { revision, was, set, .. } => {
                 let before = present.fields.remove(&row.id).unwrap_or_default();
                 let fits = match is_unchanged(self.columns.rows(), &row, *revision, &before, was, set)? {
-                    true => self.check_edit(transaction, taken, &row, &before, set)?,
+                    true => self.check_edit(transaction, others, &row, &before, set)?,
                     false => {
                         for (id, _) in set {
                             outcome.present.push((*id, value_of(self.columns.rows(), &before, *id)?));
@@ -191,7 +198,7 @@ impl<'a> Batch<'a> {
     fn check_add<'c>(
         &'c self,
         transaction: &mut Transaction<'_>,
-        taken: &mut TakenValues,
+        others: &mut OtherRows,
         set: &'c [(Id, Option<ColumnValue>)],
     ) -> Result<Result<Step<'c>>> {
         let nothing = Fields::default();
@@ -200,7 +207,7 @@ impl<'a> Batch<'a> {
             Ok((_, fields)) => fields,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        if let Some(refusal) = taken.take(transaction, &self.columns, self.list.id, None, &nothing, &fields)? {
+        if let Some(refusal) = self.refusal(transaction, others, None, &nothing, &fields)? {
             return Ok(Err(refusal));
         }
         Ok(Ok(Step::Add { title: title_of(self.columns.rows(), &fields)?, fields }))
@@ -209,7 +216,7 @@ impl<'a> Batch<'a> {
     fn check_edit<'c>(
         &'c self,
         transaction: &mut Transaction<'_>,
-        taken: &mut TakenValues,
+        others: &mut OtherRows,
         row: &NodeRow,
         before: &Fields,
         set: &'c [(Id, Option<ColumnValue>)],
@@ -218,8 +225,24 @@ impl<'a> Batch<'a> {
             Ok(completed) => completed,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let refusal = taken.take(transaction, &self.columns, self.list.id, Some(row.id), before, &after)?;
+        let refusal = self.refusal(transaction, others, Some(row.id), before, &after)?;
         Ok(refusal.map_or(Ok(change), Err))
+    }
+
+    /// Returns the refusal of fields that other rows do not permit: values that must be unique, and entries of lists.
+    fn refusal(
+        &self,
+        transaction: &mut Transaction<'_>,
+        others: &mut OtherRows,
+        item: Option<Id>,
+        before: &Fields,
+        after: &Fields,
+    ) -> Result<Option<Error>> {
+        let refusal = others.entries.refusal(transaction, self.guard, &self.columns, before, after)?;
+        match refusal {
+            None => others.taken.take(transaction, &self.columns, self.list.id, item, before, after),
+            refusal => Ok(refusal),
+        }
     }
 
     /// Checks the fields of a row, and returns the whole change with the fields after it.

@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Finds the content database that holds (or would hold) the target.
-    async fn content_of(&self, registry: &Arc<Registry>, target: &Target) -> Result<Arc<ContentDatabase>> {
+    pub(crate) async fn content_of(&self, registry: &Arc<Registry>, target: &Target) -> Result<Arc<ContentDatabase>> {
         let id = match target {
             Target::Path(path) => {
                 let (collection, _) = registry

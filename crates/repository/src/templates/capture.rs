@@ -152,7 +152,9 @@ impl Session {
 
     async fn list_template(&self, item: &Item, rows: bool, budget: &mut Budget) -> Result<ListTemplate> {
         let target = Target::Id(item.id);
-        let (columns, types) = self.columns(&target).await?;
+        let (mut columns, types) = self.columns(&target).await?;
+        // A template knows no list of this site collection.
+        columns.retain(|column| !matches!(column.kind, ColumnKind::Lookup(_)));
         let settings = self.library_settings(&target).await?;
         let views = self.views(&target).await?;
         let is_list = item.kind == NodeKind::List;

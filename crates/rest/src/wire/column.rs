@@ -19,10 +19,12 @@ pub struct ColumnJson {
     pub id: String,
     /// Name.
     pub name: String,
-    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`.
     pub kind: &'static str,
     /// Options of a choice column.
     pub choices: Vec<String>,
+    /// The list whose entries a lookup column takes; null for other kinds.
+    pub list: Option<String>,
     /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
     /// What the program uses the values for: `title` for the column that gives the rows of a list their titles.
@@ -53,6 +55,10 @@ impl From<Column> for ColumnJson {
             choices: match &column.kind {
                 ColumnKind::Choice(choices) => choices.clone(),
                 _ => Vec::new(),
+            },
+            list: match &column.kind {
+                ColumnKind::Lookup(list) => Some(list.to_string()),
+                _ => None,
             },
             required: column.required,
             role: column.role.map(model::ColumnRole::as_str),
@@ -89,13 +95,17 @@ pub struct ColumnForm {
     /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`. An existing column keeps its kind.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`. An existing column keeps its
+    /// kind.
     #[schema(value_type = super::rules::ColumnWord)]
     pub kind: String,
     /// Options of a choice column.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
     pub choices: Vec<String>,
+    /// The list whose entries a lookup column takes, in the same site collection. An existing column keeps it.
+    #[serde(default)]
+    pub list: Option<IdText>,
     /// Set when a row cannot be saved, or a document checked in, without a value.
     #[serde(default)]
     pub required: bool,
@@ -130,9 +140,13 @@ pub struct ColumnForm {
 impl ColumnForm {
     /// Converts the form to the repository's type.
     pub fn change(self) -> Result<ColumnChange> {
+        let choices = match &*self.kind {
+            "lookup" => self.list.iter().map(|list| list.0.to_string()).collect(),
+            _ => self.choices,
+        };
         Ok(ColumnChange {
             name: Name::new(self.name)?,
-            kind: ColumnKind::parse(&self.kind, self.choices)?,
+            kind: ColumnKind::parse(&self.kind, choices)?,
             required: self.required,
             content_type_id: self.content_type.map(|id| id.0),
             options: ColumnOptions {
@@ -150,7 +164,8 @@ impl ColumnForm {
 /// Column values of an item.
 #[derive(Serialize, ToSchema)]
 pub struct ValuesJson {
-    /// Values by column identifier: a text, a number, `true` or `false`, a time, or the identifier of a person.
+    /// Values by column identifier: a text, a number, `true` or `false`, a time, or the identifier of a person
+    /// or of an entry of another list.
     pub values: BTreeMap<String, Value>,
     /// The item's content type.
     pub content_type: Option<String>,
@@ -180,7 +195,7 @@ pub fn json(value: ColumnValue) -> Value {
         ColumnValue::Text(text) => text.into(),
         ColumnValue::Number(number) => number.into(),
         ColumnValue::Date(at) => time::format(at).into(),
-        ColumnValue::Person(id) => id.to_string().into(),
+        ColumnValue::Person(id) | ColumnValue::Lookup(id) => id.to_string().into(),
         ColumnValue::YesNo(yes) => yes.into(),
     }
 }
@@ -199,6 +214,7 @@ pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
         (ColumnKind::Number, Value::Number(number)) => ColumnValue::Number(number.as_f64().ok_or_else(misfit)?),
         (ColumnKind::Date, Value::String(text)) => ColumnValue::Date(time::parse_day(&text)?),
         (ColumnKind::Person, Value::String(text)) => ColumnValue::Person(text.parse::<Id>().map_err(|_| misfit())?),
+        (ColumnKind::Lookup(_), Value::String(text)) => ColumnValue::Lookup(text.parse::<Id>().map_err(|_| misfit())?),
         (ColumnKind::YesNo, Value::Bool(yes)) => ColumnValue::YesNo(yes),
         _ => return Err(misfit()),
     };

@@ -269,7 +269,7 @@ rules! {
     /// A permitted use of a token.
     ScopeWord => one_of(TokenScope::ALL.map(TokenScope::as_str));
     /// The kind of value in a column.
-    ColumnWord => one_of(["text", "note", "number", "date", "choice", "person", "yes-no", "link"]);
+    ColumnWord => one_of(["text", "note", "number", "date", "choice", "person", "yes-no", "link", "lookup"]);
     /// Start of the age of a BLOB.
     BasisWord => one_of(["age", "access"]);
     /// Kind of the provider of a BLOB store.
@@ -372,7 +372,7 @@ mod tests {
             rule["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
         };
         for word in words(rule::<ColumnWord>()) {
-            assert_eq!(ColumnKind::parse(&word, vec!["a".to_owned()]).unwrap().as_str(), word);
+            assert_eq!(ColumnKind::parse(&word, vec!["1".to_owned()]).unwrap().as_str(), word);
         }
         for word in words(rule::<BasisWord>()) {
             assert_eq!(TierBasis::parse(&word).unwrap().as_str(), word);

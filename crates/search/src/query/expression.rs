@@ -156,6 +156,8 @@ impl ColumnCondition {
                 let keys: Vec<u64> = people.iter().map(|person| signed_key(person.get())).collect();
                 (!keys.is_empty()).then_some(ValueCondition::OneOf(keys))
             }
+            // Entries have names that not everybody may see.
+            ColumnKind::Lookup(_) => None,
             ColumnKind::YesNo => self.answer.map(|answer| ValueCondition::OneOf(vec![answer.into()])),
         }
     }

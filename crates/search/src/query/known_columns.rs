@@ -35,6 +35,8 @@ impl KnownColumns {
             ColumnKind::Date => kinds.dates = true,
             ColumnKind::Person => kinds.people = true,
             ColumnKind::YesNo => kinds.answers = true,
+            // Entries have names that not everybody may see.
+            ColumnKind::Lookup(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ pub(crate) fn value_key(value: &ColumnValue) -> u64 {
         ColumnValue::Text(_) => 0,
         ColumnValue::Number(number) => number_key(*number),
         ColumnValue::Date(at) => signed_key(at.micros()),
-        ColumnValue::Person(person) => signed_key(person.get()),
+        ColumnValue::Person(id) | ColumnValue::Lookup(id) => signed_key(id.get()),
         ColumnValue::YesNo(answer) => (*answer).into(),
     }
 }

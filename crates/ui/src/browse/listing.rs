@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
-use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, Timestamp};
-use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
+use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right, Timestamp};
+use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Session, Sort, Target, ValueNames};
 
 use super::totals::{self, Totals};
 use super::view::{self, Key, Shape, View, Wide};
@@ -196,8 +196,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MAX_COLUMNS, filter };
     let found = session.list_filtered(&target, request).await?;
-    let mut people = names(session, &found.page.items).await?;
-    people.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let named = named_in(session, &found).await?;
     let open_by = match found.place.locked_by {
         Some(holder) => Some(name_of(&session.principal_names(&[holder]).await?, holder)),
         None => None,
@@ -215,7 +214,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     } else {
         None
     };
-    let rows = rows(visit, &view, &here, &found, &shown, &people);
+    let rows = rows(visit, &view, &here, &found, &shown, &named);
     let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
     Ok(html(&Listing {
         page: &visit.page,
@@ -258,25 +257,33 @@ fn hidden(view: &View) -> Vec<(String, String)> {
     form_urlencoded::parse(rest.as_bytes()).into_owned().collect()
 }
 
+/// Returns the names of what a listing shows: of authors, and of what values stand for.
+pub async fn named_in(session: &Session, found: &Listed) -> Result<ValueNames> {
+    let values: Vec<_> = found.values.values().collect();
+    let mut named = session.value_names(&Target::Id(found.place.id), &values).await?;
+    named.people.extend(names(session, &found.page.items).await?);
+    Ok(named)
+}
+
 fn rows<'a>(
     visit: &'a Visit,
     view: &View,
     here: &str,
     found: &'a Listed,
     shown: &[Wide],
-    people: &'a HashMap<Id, PrincipalName>,
+    names: &'a ValueNames,
 ) -> Vec<Row<'a>> {
     let me = visit.session.principal().id;
     let mut before = String::new();
     let items = found.page.items.iter();
     items
         .map(|item| {
-            let cells = shown.iter().map(|wide| cell(&visit.page, me, found, item, wide.key, people)).collect();
+            let cells = shown.iter().map(|wide| cell(&visit.page, me, found, item, wide.key, names)).collect();
             let heading =
-                if view.grouped { heading(&visit.page, view.sort, found, item, people) } else { String::new() };
+                if view.grouped { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, people) }
+            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, &names.people) }
         })
         .collect()
 }
@@ -288,7 +295,7 @@ pub fn cell<'a>(
     found: &Listed,
     item: &'a Item,
     key: Key,
-    people: &'a HashMap<Id, PrincipalName>,
+    names: &'a ValueNames,
 ) -> CellContent<'a> {
     let document = item.kind == NodeKind::Document;
     match key {
@@ -297,26 +304,21 @@ pub fn cell<'a>(
         Key::Type if document => CellContent::Text(format::media(page.language, &item.media_type, &item.name)),
         Key::Type => CellContent::Text(page.kind(item.kind.as_str()).into()),
         Key::Modified => CellContent::When(item.modified_at),
-        Key::By => CellContent::Text(known_as(people, item.modified_by).into()),
+        Key::By => CellContent::Text(known_as(&names.people, item.modified_by).into()),
         Key::Size => CellContent::Size(document.then_some(item.size)),
         Key::Created => CellContent::When(item.created_at),
         Key::Version => CellContent::Text(if document { item.version.to_string().into() } else { Cow::default() }),
         Key::Own(id) => match found.columns.iter().find(|column| column.id == id) {
-            Some(column) => CellContent::Own(Box::new(cells::cell(
-                page,
-                me,
-                item,
-                column,
-                found.values.get(&(item.id, id)),
-                people,
-            ))),
+            Some(column) => {
+                CellContent::Own(Box::new(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), names)))
+            }
             None => CellContent::Text(Cow::default()),
         },
     }
 }
 
 /// Returns the title of an item's group.
-fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMap<Id, PrincipalName>) -> String {
+fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &ValueNames) -> String {
     if item.kind.is_container() {
         return page.s("view.folders").to_owned();
     }
@@ -332,10 +334,10 @@ fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMa
             let over = || format!("≥ {}", format::size(page.language, 1 << 30));
             limit.map_or_else(over, |limit| format!("< {}", format::size(page.language, limit)))
         }
-        Sort::Person => known_as(people, item.modified_by).to_owned(),
+        Sort::Person => known_as(&names.people, item.modified_by).to_owned(),
         Sort::Type => format::media(page.language, &item.media_type, &item.name).into_owned(),
         Sort::Column(id) => {
-            let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, people));
+            let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, names));
             text.map_or_else(
                 || "–".to_owned(),
                 |text| text.lines().next().unwrap_or_default().chars().take(80).collect(),

@@ -1,6 +1,6 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Result, Timestamp, Total};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Result, Timestamp, Total};
 use repository::{Column, Filter, Session, Sort, ValueTest};
 
 use crate::frame::page::Page;
@@ -315,6 +315,14 @@ impl View {
                     .person(page, session, text, &mut faults)
                     .await?
                     .map(|id| ValueTest::Is(ColumnValue::Person(id))),
+                ColumnKind::Lookup(list) => match session.find_entry(list, text).await {
+                    Ok(id) => Some(ValueTest::Is(ColumnValue::Lookup(id))),
+                    Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) => {
+                        faults.push(page.f2("filter.misfit", text, &column.name));
+                        None
+                    }
+                    Err(error) => return Err(error),
+                },
                 _ => match value_test(page, column, text) {
                     None => {
                         faults.push(page.f2("filter.misfit", text, &column.name));
@@ -378,7 +386,7 @@ fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
             let until = if high.is_empty() { end(high, i64::MAX)? } else { next_day(end(high, 0)?) };
             Some(ValueTest::During(end(low, i64::MIN)?, until))
         }
-        ColumnKind::Person => None,
+        ColumnKind::Person | ColumnKind::Lookup(_) => None,
     }
 }
 

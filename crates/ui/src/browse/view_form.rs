@@ -15,7 +15,7 @@ use crate::frame::format::{self, icon};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
-use crate::wording::people;
+use crate::wording::{entries, people};
 
 /// Shows the form for order, filter and columns.
 pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> PageResult {
@@ -38,7 +38,13 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
         field.value.clone_from(day);
         fields.push(field);
     }
-    fields.extend(columns.iter().map(|column| value_field(page, &view, column, &suggestions)));
+    for column in &columns {
+        let suggested = match column.kind {
+            ColumnKind::Lookup(list) => &entries::suggestions(&visit.session, list).await?,
+            _ => &suggestions,
+        };
+        fields.push(value_field(page, &view, column, suggested));
+    }
     fields.extend(columns.iter().filter_map(|column| total_field(page, &view, column)));
     let picks = Input::Columns(picks(page, &view, &columns));
     fields.push(Field::of("", page.s("view.columns"), picks).hint(page.s("view.columns-hint")));
@@ -110,7 +116,7 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
             let all = all.map(|(word, label)| Choice::new(word, label, word == value));
             Field::of("", label, Input::Select(std::iter::once(any(&value)).chain(all).collect()))
         }
-        ColumnKind::Person => Field::of("", label, Input::Suggest(suggestions.to_vec())),
+        ColumnKind::Person | ColumnKind::Lookup(_) => Field::of("", label, Input::Suggest(suggestions.to_vec())),
         ColumnKind::Number => Field::of("", label, Input::Line("text")).hint(page.s("filter.numbers")),
         ColumnKind::Date => Field::of("", label, Input::Line("text")).hint(page.s("filter.dates")),
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Field::of("", label, Input::Line("text")),

@@ -36,7 +36,10 @@ struct RecentEvent {
 struct Fact {
     label: String,
     value: String,
-    link: bool,
+    /// Address to which the value leads; empty for none.
+    href: String,
+    /// True if the address leads out of the server.
+    is_outside: bool,
 }
 
 #[derive(Template)]
@@ -142,11 +145,12 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
         return Ok(Vec::new());
     }
     let values = visit.session.values(target).await?;
-    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let names = visit.session.value_names(target, &values.iter().map(|(_, value)| value).collect::<Vec<_>>()).await?;
     let facts = columns.into_iter().filter(|column| cells::applies(item, column)).map(|column| {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         let text = value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, &names));
-        Fact { label: column.name, value: text, link: column.kind == model::ColumnKind::Link && value.is_some() }
+        let href = value.map(|value| cells::address_of(&column, value, &names)).unwrap_or_default();
+        Fact { is_outside: column.kind == model::ColumnKind::Link, label: column.name, value: text, href }
     });
     Ok(facts.collect())
 }

@@ -3,19 +3,19 @@
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use model::{Code, ColumnKind, ColumnValue, Error, Id, NodeKind, Result, Right};
-use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
+use model::{Code, ColumnKind, ColumnValue, Error, ErrorKind, Id, NodeKind, Result, Right};
+use repository::{Column, ContentType, Item, Session, Target, ValueNames, ValuesChange};
 use serde_json::json;
 
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
-use crate::frame::format::{self, icon};
+use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse, value_format};
-use crate::wording::{cells, people};
+use crate::wording::{cells, entries, people};
 use http_core::server::error;
 
 /// Returns the form field's name for a column. Other forms have constant field names, but a library can have 200
@@ -49,12 +49,14 @@ async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subjec
 /// Returns the form. After a refusal, it contains the user's input.
 async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -> Result<Form<'a>> {
     let (page, item) = (&visit.page, &subject.item);
-    let values = visit.session.values(&Target::Id(item.id)).await?;
+    let target = Target::Id(item.id);
+    let values = visit.session.values(&target).await?;
+    let names = names_of(&visit.session, &target, &values).await?;
     let mut fields = Vec::new();
     for column in &subject.columns {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         let name = field_name(column.id);
-        let present = edited(page, &visit.session, value).await?;
+        let present = cells::edited(page, &names, value);
         let mut was = Field::hidden("", &present);
         was.name = format!("was-{}", column.id).into();
         let text = typed.map_or(present, |typed| typed.text(&name));
@@ -91,21 +93,14 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
     })
 }
 
+/// Returns the names of what the values of an item stand for.
+pub async fn names_of(session: &Session, target: &Target, values: &[(Id, ColumnValue)]) -> Result<ValueNames> {
+    session.value_names(target, &values.iter().map(|(_, value)| value).collect::<Vec<_>>()).await
+}
+
 /// Returns the page to go back to. A single value is edited in a listing, so that is the page of the parent.
 fn back(subject: &Subject) -> String {
     if subject.single { item::parent_page(&subject.item) } else { address::browse(&subject.item.path) }
-}
-
-/// Formats a value for its form field.
-pub async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
-    Ok(match value {
-        Some(ColumnValue::Text(text)) => text.clone(),
-        Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
-        Some(ColumnValue::Date(time)) => format::date(*time),
-        Some(ColumnValue::Person(id)) => people::login_or_name(session, *id).await?,
-        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
-        None => String::new(),
-    })
 }
 
 /// Turns the field of a text in a row into a single line, unless its text has several. Libraries have no notes of
@@ -126,6 +121,7 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
         ColumnKind::Date => Field::of("", label, Input::Line("date")),
         ColumnKind::Link => Field::of("", label, Input::Line("url")),
         ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
+        ColumnKind::Lookup(list) => Field::of("", label, Input::Suggest(entries::suggestions(session, *list).await?)),
         ColumnKind::YesNo => {
             let choices = [("", "–"), ("yes", page.s("word.yes")), ("no", page.s("word.no"))];
             Field::of(
@@ -188,7 +184,7 @@ pub async fn save_one(
 async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> PageResult {
     let subject = subject(visit, id, Some(column)).await?;
     let values = visit.session.values(&Target::Id(subject.item.id)).await?;
-    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let names = names_of(&visit.session, &Target::Id(subject.item.id), &values).await?;
     let column = subject.columns.first().ok_or_else(|| Error::not_found("the item has no such column"))?;
     let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
     let me = visit.session.principal().id;
@@ -205,11 +201,13 @@ pub fn problem(page: &Page, cause: &Error) -> Response {
 
 async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
     let (visit, fields) = (&sent.visit, &sent.fields);
-    let present = visit.session.values(&Target::Id(subject.item.id)).await?;
+    let target = Target::Id(subject.item.id);
+    let present = visit.session.values(&target).await?;
+    let names = names_of(&visit.session, &target, &present).await?;
     let (mut values, mut was) = (Vec::new(), Vec::new());
     for column in &subject.columns {
         let now = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
-        if refuse_overtaken(visit, fields, column, now).await? {
+        if refuse_overtaken(&visit.page, fields, column, cells::edited(&visit.page, &names, now))? {
             was.push((column.id, now.cloned()));
         }
         let text = fields.trimmed(&field_name(column.id));
@@ -230,17 +228,11 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
 /// Refuses when another user has changed the value since the form was opened, unless to the same value as typed. The
 /// form with the error contains the new value, so saving it again overwrites that. Returns whether the form included
 /// the old value.
-async fn refuse_overtaken(
-    visit: &Visit,
-    fields: &Fields,
-    column: &Column,
-    value: Option<&ColumnValue>,
-) -> Result<bool> {
+fn refuse_overtaken(page: &Page, fields: &Fields, column: &Column, now: String) -> Result<bool> {
     let was = format!("was-{}", column.id);
     if fields.all(&was).next().is_none() {
         return Ok(false);
     }
-    let (page, now) = (&visit.page, edited(&visit.page, &visit.session, value).await?);
     if now == fields.text(&was) || now.trim() == fields.trimmed(&field_name(column.id)) {
         return Ok(true);
     }
@@ -262,6 +254,13 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
         ColumnKind::Person => match visit.session.find_principal(&text).await {
             Ok(id) => ColumnValue::Person(id),
             Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),
+            Err(error) => return Err(error),
+        },
+        ColumnKind::Lookup(list) => match visit.session.find_entry(list, &text).await {
+            Ok(id) => ColumnValue::Lookup(id),
+            Err(error) if error.code() == Code::UnknownEntry || error.kind() == ErrorKind::NotFound => {
+                return Err(misfit());
+            }
             Err(error) => return Err(error),
         },
         ColumnKind::YesNo => ColumnValue::YesNo(text == "yes"),

@@ -14,17 +14,20 @@ use crate::frame::item::{find, require};
 use crate::frame::page::html;
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, refuse};
+use crate::wording::cells;
 
 async fn form<'a>(visit: &'a Visit, list: &Item, columns: &[Column], typed: Option<&Fields>) -> Result<Form<'a>> {
     let page = &visit.page;
     let mut fields = Vec::with_capacity(columns.len());
-    let defaults = visit.session.default_values(&Target::Id(list.id)).await?;
+    let target = Target::Id(list.id);
+    let defaults = visit.session.default_values(&target).await?;
+    let names = values::names_of(&visit.session, &target, &defaults).await?;
     for column in columns {
         let name = values::field_name(column.id);
         let default = defaults.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         let text = match typed {
             Some(typed) => typed.text(&name),
-            None => values::edited(page, &visit.session, default).await?,
+            None => cells::edited(page, &names, default),
         };
         let mut field = values::field(page, &visit.session, column, text).await?;
         field = values::in_one_line(column, field);

@@ -1,11 +1,9 @@
 //! The page of a row: its values, who changed them, and its earlier versions.
 
-use std::collections::HashMap;
-
 use askama::Template;
 use axum::extract::Path;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Right, Timestamp};
-use repository::{Column, Item, PrincipalName, RowRevision, Target, ValuesChange};
+use repository::{Column, Item, RowRevision, Target, ValueNames, ValuesChange};
 
 use crate::frame::address;
 use crate::frame::fault::PageResult;
@@ -22,7 +20,10 @@ const MAX_VERSIONS: usize = 100;
 struct Fact {
     label: String,
     value: String,
-    link: bool,
+    /// Address to which the value leads; empty for none.
+    href: String,
+    /// True if the address leads out of the server.
+    is_outside: bool,
     lines: bool,
 }
 
@@ -71,8 +72,9 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let mut people = vec![item.created_by, item.modified_by];
     people.extend(versions.iter().map(|version| version.by));
     let of_versions = versions.iter().flat_map(|version| version.values.iter().map(|(_, value)| value));
-    people.extend(cells::people(values.iter().map(|(_, value)| value).chain(of_versions)));
-    let names = session.principal_names(&people).await?;
+    let all: Vec<_> = values.iter().map(|(_, value)| value).chain(of_versions).collect();
+    let mut names = session.value_names(&target, &all).await?;
+    names.people.extend(session.principal_names(&people).await?);
     let list = way.iter().rev().nth(1).map_or_else(String::new, |list| address::browse(&list.path));
     Ok(html(&RowPage {
         page: &visit.page,
@@ -82,8 +84,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         facts: facts(visit, &columns, &values, &names),
         versions: lines(visit, item, &columns, &versions, &names),
         has_older,
-        created_by: names::name_of(&names, item.created_by),
-        modified_by: names::name_of(&names, item.modified_by),
+        created_by: names::name_of(&names.people, item.created_by),
+        modified_by: names::name_of(&names.people, item.modified_by),
         may_edit: item.rights.has(Right::Edit),
         may_delete: item.rights.has(Right::Delete),
         may_permit: item.rights.has(Right::ManagePermissions),
@@ -91,25 +93,21 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     }))
 }
 
-fn facts(
-    visit: &Visit,
-    columns: &[Column],
-    values: &[(Id, ColumnValue)],
-    names: &HashMap<Id, PrincipalName>,
-) -> Vec<Fact> {
+fn facts(visit: &Visit, columns: &[Column], values: &[(Id, ColumnValue)], names: &ValueNames) -> Vec<Fact> {
     let fact = |column: &Column| {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         Fact {
             label: column.name.clone(),
             value: text(visit, value, names),
-            link: column.kind == ColumnKind::Link && value.is_some(),
+            href: value.map(|value| cells::address_of(column, value, names)).unwrap_or_default(),
+            is_outside: column.kind == ColumnKind::Link,
             lines: matches!(column.kind, ColumnKind::Text | ColumnKind::Note),
         }
     };
     columns.iter().map(fact).collect()
 }
 
-fn text(visit: &Visit, value: Option<&ColumnValue>, names: &HashMap<Id, PrincipalName>) -> String {
+fn text(visit: &Visit, value: Option<&ColumnValue>, names: &ValueNames) -> String {
     value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, names))
 }
 
@@ -120,7 +118,7 @@ fn lines(
     item: &Item,
     columns: &[Column],
     versions: &[RowRevision],
-    names: &HashMap<Id, PrincipalName>,
+    names: &ValueNames,
 ) -> Vec<VersionLine> {
     let of = |version: &RowRevision, column: Id| {
         version.values.iter().find(|(id, _)| *id == column).map(|(_, value)| value.clone())
@@ -140,7 +138,7 @@ fn lines(
         lines.push(VersionLine {
             number: version.number,
             at: version.at,
-            by: names::name_of(names, version.by),
+            by: names::name_of(&names.people, version.by),
             changes,
             present: number == 0,
             first: version.at == item.created_at,

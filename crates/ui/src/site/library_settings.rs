@@ -15,6 +15,7 @@ use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
+use crate::wording::entries;
 
 #[derive(Template)]
 #[template(path = "library-settings.html")]
@@ -106,9 +107,17 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
     })
 }
 
-fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, types: &[ContentType]) -> Form<'a> {
+/// What the form for a column offers.
+struct Offered {
+    types: Vec<ContentType>,
+    /// Lists whose entries a new column can take.
+    lists: Vec<Item>,
+}
+
+fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offered: &Offered) -> Form<'a> {
+    let types = &offered.types;
     let name = column.map_or("", |column| column.name.as_str());
-    let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link"];
+    let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link", "lookup"];
     let options = column.map(|column| column.options.clone()).unwrap_or_default();
     let description = Field::line("description", page.s("column.description"), &options.description);
     let mut fields = vec![
@@ -116,8 +125,9 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, type
         description.hint(page.s("column.description-hint")),
     ];
     if column.is_none() {
-        let choices = kinds.map(|kind| Choice::new(kind, page.language.text(&format!("kind.{kind}")), kind == "text"));
-        fields.push(Field::of("kind", page.s("column.kind"), Input::Select(choices.into())));
+        let kinds = kinds.into_iter().filter(|kind| *kind != "lookup" || !offered.lists.is_empty());
+        let choice = |kind| Choice::new(kind, page.language.text(&format!("kind.{kind}")), kind == "text");
+        fields.push(Field::of("kind", page.s("column.kind"), Input::Select(kinds.map(choice).collect())));
     }
     let present = column.map(|column| &column.kind);
     if !matches!(present, Some(kind) if kind.as_str() != "choice") {
@@ -127,6 +137,11 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, type
             field.value = choices.join("\n");
         }
         fields.push(field);
+    }
+    if column.is_none() && !offered.lists.is_empty() {
+        let lists = offered.lists.iter().map(|list| Choice::new(list.id.to_string(), &list.name, false));
+        let lists = std::iter::once(Choice::new("", "–", true)).chain(lists).collect();
+        fields.push(Field::of("list", page.s("column.list"), Input::Select(lists)).hint(page.s("column.list-hint")));
     }
     let is_calculated = column.is_some_and(Column::is_calculated);
     if !is_calculated {
@@ -172,30 +187,30 @@ fn options_fields(page: &Page, holder: &Item, column: Option<&Column>, options: 
     fields
 }
 
-/// Finds the column in a URL (`None` for `new`), and the content types to which it may belong.
-async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<Column>, Vec<ContentType>)> {
+/// Finds the column in a URL (`None` for `new`), and what its form offers.
+async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<Column>, Offered)> {
     let (columns, types) = visit.session.columns(&Target::Id(library.id)).await?;
     if id == "new" {
-        return Ok((None, types));
+        return Ok((None, Offered { types, lists: entries::lists(&visit.session, library).await? }));
     }
     let id: Id = id.parse()?;
     let column = columns.into_iter().find(|column| column.id == id);
     let column = column.ok_or_else(|| Error::not_found("there is no such column"))?;
-    Ok((Some(column), types))
+    Ok((Some(column), Offered { types, lists: Vec::new() }))
 }
 
 /// Shows the form for a column; `new` stands for a new one.
 pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
     let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
-    let (column, types) = find_column(&visit, &library, &column).await?;
-    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types)))
+    let (column, offered) = find_column(&visit, &library, &column).await?;
+    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &offered)))
 }
 
 /// Creates or changes a column.
 pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let library = item::find(&visit, &id).await?;
-    let (column, types) = find_column(&visit, &library, &column).await?;
+    let (column, offered) = find_column(&visit, &library, &column).await?;
     let target = Target::Id(library.id);
     let saved = match read_column(&fields, column.as_ref()) {
         Err(error) => Err(error),
@@ -207,7 +222,7 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Submi
     match saved {
         Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
         Err(error) => {
-            let form = column_form(&visit.page, &library, column.as_ref(), &types);
+            let form = column_form(&visit.page, &library, column.as_ref(), &offered);
             refuse::show_form_again(form.refilled(&fields), error)
         }
     }
@@ -217,6 +232,11 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
     let text = fields.text("choices");
     let choices = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect();
     let word = present.map_or_else(|| fields.text("kind"), |column| column.kind.as_str().to_owned());
+    let choices = match present.map(|column| &column.kind) {
+        Some(kind @ ColumnKind::Lookup(_)) => kind.choices(),
+        None if word == "lookup" => vec![fields.text("list")],
+        _ => choices,
+    };
     Ok(ColumnChange {
         name: Name::new(fields.trimmed("name"))?,
         kind: ColumnKind::parse(&word, choices)?,

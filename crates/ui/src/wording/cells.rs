@@ -1,14 +1,12 @@
 //! Column values in the user's language: cells of listings, and facts on a document's page.
 
-use std::collections::HashMap;
-
 use askama::Template;
 use model::{ColumnKind, ColumnValue, Id, Right};
-use repository::{Column, Item, PrincipalName};
+use repository::{Column, Item, ValueNames};
 
-use super::names;
+use super::{names, people};
 use crate::frame::page::Page;
-use crate::frame::value_format;
+use crate::frame::{format, value_format};
 
 /// Limit on the characters of a cell.
 const MAX_CELL_CHARS: usize = 500;
@@ -27,8 +25,10 @@ pub struct Cell<'a> {
     pub label: String,
     /// Formatted value, or empty.
     pub text: String,
-    /// Target of a link; empty for other kinds.
+    /// Address of a link, or of the page of an entry; empty for other kinds.
     pub href: String,
+    /// True if the address leads out of the server.
+    pub is_outside: bool,
     /// True if the value is a number and therefore right-aligned.
     pub number: bool,
     /// True if the user may change the value.
@@ -44,7 +44,7 @@ pub fn cell<'a>(
     item: &Item,
     column: &Column,
     value: Option<&ColumnValue>,
-    names: &HashMap<Id, PrincipalName>,
+    names: &ValueNames,
 ) -> Cell<'a> {
     let text = value.map(|value| text(page, value, names)).unwrap_or_default();
     let free = item.check_out.is_none_or(|held| held.by == me);
@@ -53,7 +53,8 @@ pub fn cell<'a>(
         item: item.id,
         column: column.id,
         label: column.name.clone(),
-        href: if column.kind == ColumnKind::Link { text.clone() } else { String::new() },
+        href: value.map(|value| address_of(column, value, names)).unwrap_or_default(),
+        is_outside: column.kind == ColumnKind::Link,
         text: clipped(if column.kind == ColumnKind::Link { short(&text) } else { text }),
         number: column.kind == ColumnKind::Number,
         editable: free && item.rights.has(Right::Edit) && item.kind.has_values() && !column.is_calculated(),
@@ -74,20 +75,44 @@ pub fn applies(item: &Item, column: &Column) -> bool {
     column.content_type_id.is_none() || column.content_type_id == item.content_type_id
 }
 
+/// Returns the address to which a value leads; empty for none.
+pub fn address_of(column: &Column, value: &ColumnValue, names: &ValueNames) -> String {
+    match value {
+        ColumnValue::Text(link) if column.kind == ColumnKind::Link => link.clone(),
+        ColumnValue::Lookup(id) if names.entries.contains_key(id) => format!("/items/{id}/open"),
+        _ => String::new(),
+    }
+}
+
 /// Formats a value.
-pub fn text(page: &Page, value: &ColumnValue, names: &HashMap<Id, PrincipalName>) -> String {
+pub fn text(page: &Page, value: &ColumnValue, names: &ValueNames) -> String {
     match value {
         ColumnValue::Text(text) => text.clone(),
         ColumnValue::Number(number) => value_format::number(page.language, *number),
         ColumnValue::Date(time) => value_format::day(page.language, *time),
-        ColumnValue::Person(id) => names::name_of(names, *id),
+        ColumnValue::Person(id) => names::name_of(&names.people, *id),
+        ColumnValue::Lookup(id) => match names.entries.get(id) {
+            Some(entry) => entry.title.clone(),
+            None => page.s("column.no-entry").to_owned(),
+        },
         ColumnValue::YesNo(yes) => page.s(if *yes { "word.yes" } else { "word.no" }).to_owned(),
     }
 }
 
-/// Returns the users and groups in the values.
-pub fn people<'a>(values: impl Iterator<Item = &'a ColumnValue>) -> Vec<Id> {
-    values.filter_map(|value| if let ColumnValue::Person(id) = value { Some(*id) } else { None }).collect()
+/// Returns the text of a value in its form field; empty for none.
+pub fn edited(page: &Page, names: &ValueNames, value: Option<&ColumnValue>) -> String {
+    match value {
+        Some(ColumnValue::Text(text)) => text.clone(),
+        Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
+        Some(ColumnValue::Date(time)) => format::date(*time),
+        Some(ColumnValue::Person(id)) => names.people.get(id).map(people::typed).unwrap_or_default(),
+        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        // An entry that the caller may not open stays as it is when the field is sent back.
+        Some(ColumnValue::Lookup(id)) => {
+            names.entries.get(id).map_or_else(|| format!("({id})"), repository::EntryName::typed)
+        }
+        None => String::new(),
+    }
 }
 
 /// Returns a link without its scheme.

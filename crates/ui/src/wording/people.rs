@@ -1,6 +1,6 @@
 //! Lookup of users and groups by typed names.
 
-use model::{Id, Result};
+use model::Result;
 use repository::{PrincipalName, Session};
 
 /// Number of suggestions for a user or group field.
@@ -15,10 +15,4 @@ pub async fn suggestions(session: &Session) -> Result<Vec<String>> {
 /// Returns the text to type for a user or group: a login, or a group's name.
 pub fn typed(name: &PrincipalName) -> String {
     name.login.clone().unwrap_or_else(|| name.name.clone())
-}
-
-/// Returns the text to type for this user or group.
-pub async fn login_or_name(session: &Session, id: Id) -> Result<String> {
-    let names = session.principal_names(&[id]).await?;
-    Ok(names.get(&id).map(typed).unwrap_or_default())
 }

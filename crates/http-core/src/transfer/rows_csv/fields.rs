@@ -1,10 +1,9 @@
 //! The fields of a file: values as texts, and texts as values.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use model::{ColumnValue, Id, Timestamp, fold};
-use repository::PrincipalName;
+use repository::ValueNames;
 
 use crate::protocol::time;
 
@@ -29,13 +28,14 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
 }
 
 /// Formats a value.
-pub fn written<'a>(value: &'a ColumnValue, names: &HashMap<Id, PrincipalName>) -> Cow<'a, str> {
+pub fn written<'a>(value: &'a ColumnValue, names: &ValueNames) -> Cow<'a, str> {
     match value {
         ColumnValue::Text(text) => guarded(text),
         ColumnValue::Number(number) => number.to_string().into(),
         ColumnValue::Date(at) => date(*at).into(),
         ColumnValue::Person(id) => guarded(&person_name(names, *id)).into_owned().into(),
         ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
+        ColumnValue::Lookup(id) => guarded(&entry_name(names, *id)).into_owned().into(),
     }
 }
 
@@ -60,9 +60,15 @@ pub fn elapsed(millis: u64) -> String {
 
 /// Returns the name by which a file names a person. A group that was deleted has its identifier for a name, so that the
 /// file says so, and reading it back empties nothing.
-pub fn person_name(names: &HashMap<Id, PrincipalName>, id: Id) -> Cow<'_, str> {
-    let name = names.get(&id).map(|name| name.login.as_deref().unwrap_or(&name.name));
+pub fn person_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
+    let name = names.people.get(&id).map(|name| name.login.as_deref().unwrap_or(&name.name));
     name.map_or_else(|| id.to_string().into(), Cow::Borrowed)
+}
+
+/// Returns the text by which a file names an entry of another list. One that the caller may not open has its identifier
+/// in parentheses, so that reading the file back empties nothing.
+pub fn entry_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
+    names.entries.get(&id).map_or_else(|| format!("({id})").into(), |entry| Cow::Borrowed(entry.title.as_str()))
 }
 
 /// How the fields of a table are written.
@@ -139,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_person_without_a_name_is_not_lost() {
-        assert_eq!(written(&ColumnValue::Person(Id::new(77)), &HashMap::new()), "77");
+        assert_eq!(written(&ColumnValue::Person(Id::new(77)), &ValueNames::default()), "77");
     }
 
     #[test]

@@ -88,11 +88,11 @@ pub async fn import(
     let once = once.filter(|_| mode != Mode::Check);
     let mut report = Report { rows: table.rows.len() + table.faults.len(), ..Report::default() };
     table.faults.drain(..).for_each(|(line, fault)| report.refuse(line, Error::invalid(fault)));
-    let (mut people, mut named) = (HashMap::new(), HashSet::new());
+    let (mut found, mut named) = (Found::default(), HashSet::new());
     let mut batch = Vec::new();
     let rows = std::mem::take(&mut table.rows);
     for (line, fields) in rows {
-        match change(session, &place, &titles, &fields, table.notation, &mut people).await {
+        match change(session, &place, &titles, &fields, table.notation, &mut found).await {
             Ok(RowChange::Edit { row, .. }) if !named.insert(row) => {
                 report.refuse(line, Error::invalid("an earlier line changes the same row: join the two lines"));
             }
@@ -164,6 +164,13 @@ async fn save(
     }
 }
 
+/// What the texts of a file stand for, as far as they were looked up.
+#[derive(Default)]
+struct Found {
+    people: HashMap<String, Id>,
+    entries: HashMap<(Id, String), Id>,
+}
+
 /// Returns the change that a row of the table makes.
 async fn change(
     session: &Session,
@@ -171,7 +178,7 @@ async fn change(
     titles: &[Option<Column>],
     fields: &[String],
     notation: Notation,
-    people: &mut HashMap<String, Id>,
+    found: &mut Found,
 ) -> Result<RowChange> {
     if fields.len() > titles.len() && fields[titles.len()..].iter().any(|field| !field.trim().is_empty()) {
         return Err(Error::invalid(format!(
@@ -194,7 +201,7 @@ async fn change(
             cut.push((column, field.as_str()));
             continue;
         }
-        set.push((column.id, value(session, column, field, notation, people).await?));
+        set.push((column.id, value(session, column, field, notation, found).await?));
     }
     let Some(number) = number else {
         return match cut.first() {
@@ -250,7 +257,7 @@ async fn value(
     column: &Column,
     field: &str,
     notation: Notation,
-    people: &mut HashMap<String, Id>,
+    found: &mut Found,
 ) -> Result<Option<ColumnValue>> {
     let text = field.trim();
     // Only a workbook tells spaces that are part of a text from others.
@@ -278,14 +285,33 @@ async fn value(
         ColumnKind::YesNo => ColumnValue::YesNo(yes_or_no(text).ok_or_else(misfit)?),
         ColumnKind::Person => {
             let name = notation.bare(text);
-            if let Some(known) = people.get(name) {
+            if let Some(known) = found.people.get(name) {
                 return Ok(Some(ColumnValue::Person(*known)));
             }
             let id = person(session, name).await?;
-            people.insert(name.to_owned(), id);
+            found.people.insert(name.to_owned(), id);
             ColumnValue::Person(id)
         }
+        ColumnKind::Lookup(list) => {
+            let key = (*list, notation.bare(text).to_owned());
+            if let Some(known) = found.entries.get(&key) {
+                return Ok(Some(ColumnValue::Lookup(*known)));
+            }
+            let id = entry(session, column, *list, &key.1).await?;
+            found.entries.insert(key, id);
+            ColumnValue::Lookup(id)
+        }
     }))
+}
+
+/// Finds an entry of another list. An error names the column.
+async fn entry(session: &Session, column: &Column, list: Id, text: &str) -> Result<Id> {
+    let named = |message: &str, code| Error::invalid(format!("{}: {message}", column.name)).with_code(code);
+    session.find_entry(list, text).await.map_err(|error| match error.kind() {
+        ErrorKind::Invalid => named(error.message(), error.code()),
+        ErrorKind::NotFound => named("the list of this column is not there any more", Code::InvalidValue),
+        _ => error,
+    })
 }
 
 /// Finds a person by name, or by the identifier that stands for one without a name.

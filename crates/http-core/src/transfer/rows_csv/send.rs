@@ -7,8 +7,8 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
-use model::{Code, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result};
-use repository::{Column, Item, ListRequest, Listed, Session, SortKey, Target};
+use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result};
+use repository::{Column, Item, ListRequest, Listed, Session, SortKey, Target, ValueNames};
 
 use super::fields::{BYTE_ORDER_MARK, NUMBER, guarded, line, written};
 use crate::protocol::disposition;
@@ -75,7 +75,7 @@ impl Export {
 }
 
 async fn lines(session: &Session, listed: &Listed) -> Result<String> {
-    let names = session.principal_names(&names_in(listed)).await?;
+    let names = names_in(session, listed).await?;
     let of = |item: &Item| {
         let value = |column: &Column| {
             listed.values.get(&(item.id, column.id)).map_or(Cow::Borrowed(""), |value| written(value, &names))
@@ -85,11 +85,7 @@ async fn lines(session: &Session, listed: &Listed) -> Result<String> {
     Ok(listed.page.items.iter().map(of).collect())
 }
 
-/// Returns the people that a page names.
-pub fn names_in(listed: &Listed) -> Vec<Id> {
-    let people = listed.values.values().filter_map(|value| match value {
-        ColumnValue::Person(id) => Some(*id),
-        _ => None,
-    });
-    people.collect()
+/// Returns the names of what the values of a page stand for.
+pub async fn names_in(session: &Session, listed: &Listed) -> Result<ValueNames> {
+    session.value_names(&listed.place.id.into(), &listed.values.values().collect::<Vec<_>>()).await
 }

@@ -1,15 +1,14 @@
 //! The XML of rows and cells.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Write;
 
-use model::{ColumnValue, Id, Timestamp};
-use repository::{PrincipalName, escaped, serial};
+use model::{ColumnValue, Timestamp};
+use repository::{ValueNames, escaped, serial};
 
 use super::style::Style;
 use crate::protocol::time;
-use crate::transfer::rows_csv::{cut, person_name};
+use crate::transfer::rows_csv::{cut, entry_name, person_name};
 
 /// Limits of Excel on numbers: their size, and the smallest one that is not zero.
 const LARGEST: f64 = 9.999_999_999_999_99e307;
@@ -101,12 +100,13 @@ impl Rows {
     }
 
     /// Appends a value.
-    pub fn cell(&mut self, value: &ColumnValue, names: &HashMap<Id, PrincipalName>) {
+    pub fn cell(&mut self, value: &ColumnValue, names: &ValueNames) {
         match value {
             ColumnValue::Text(text) => self.text(text, Style::Text),
             ColumnValue::Number(number) => self.number(*number),
             ColumnValue::Date(at) => self.date(*at),
             ColumnValue::Person(id) => self.text(&person_name(names, *id), Style::Text),
+            ColumnValue::Lookup(id) => self.text(&entry_name(names, *id), Style::Text),
             ColumnValue::YesNo(yes) => {
                 self.open(Style::General, " t=\"b\"");
                 self.put(format_args!("<v>{}</v></c>", u8::from(*yes)));

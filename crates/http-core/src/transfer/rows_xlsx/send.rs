@@ -1,14 +1,12 @@
 //! Sending the rows of a list as a workbook.
 
-use std::collections::HashMap;
-
 use async_recursion::async_recursion as boxed;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use model::{Code, ColumnKind, Error, Id, MAX_PAGE, NodeKind, Result};
-use repository::{Column, ListRequest, Listed, PrincipalName, Session, SortKey, Target};
+use repository::{Column, ListRequest, Listed, Session, SortKey, Target, ValueNames};
 
 use super::cells::Rows;
 use super::parts;
@@ -109,7 +107,7 @@ impl Export {
     /// Writes a page on a thread for costly work.
     async fn page(&mut self, listed: Listed) -> Result<Vec<u8>> {
         let Some((mut book, mut rows)) = self.book.take() else { return Ok(Vec::new()) };
-        let names = self.session.principal_names(&names_in(&listed)).await?;
+        let names = names_in(&self.session, &listed).await?;
         let columns: Vec<Id> = self.columns.iter().map(|column| column.id).collect();
         let write = move || {
             let written = put(&listed, &columns, &names, &mut rows).and_then(|()| book.write(&rows.take()));
@@ -138,14 +136,14 @@ fn look(kind: &ColumnKind) -> (u8, Style) {
     let width = match kind {
         ColumnKind::Number | ColumnKind::YesNo => 12,
         ColumnKind::Date => 24,
-        ColumnKind::Choice(_) | ColumnKind::Person => 20,
+        ColumnKind::Choice(_) | ColumnKind::Person | ColumnKind::Lookup(_) => 20,
         ColumnKind::Text | ColumnKind::Link => 40,
         ColumnKind::Note => 60,
     };
     (width, Style::of_column(kind))
 }
 
-fn put(listed: &Listed, columns: &[Id], names: &HashMap<Id, PrincipalName>, rows: &mut Rows) -> Result<()> {
+fn put(listed: &Listed, columns: &[Id], names: &ValueNames, rows: &mut Rows) -> Result<()> {
     for item in &listed.page.items {
         if rows.count() == MAX_ROWS {
             return Err(Error::exhausted("the list has too many rows for a workbook: download it as CSV")

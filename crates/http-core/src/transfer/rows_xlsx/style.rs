@@ -19,9 +19,12 @@ impl Style {
         match kind {
             ColumnKind::Number | ColumnKind::YesNo => Self::General,
             ColumnKind::Date => Self::Day,
-            ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Person | ColumnKind::Link => {
-                Self::Text
-            }
+            ColumnKind::Text
+            | ColumnKind::Note
+            | ColumnKind::Choice(_)
+            | ColumnKind::Person
+            | ColumnKind::Link
+            | ColumnKind::Lookup(_) => Self::Text,
         }
     }
 

@@ -191,7 +191,8 @@ impl Walk<'_> {
                         found.columns.insert(old, (id, change.kind.clone()));
                         checked.extend((!change.options.check.is_empty()).then_some((id, change)));
                     }
-                    Err(error) if error.code() == Code::InvalidFormula => {
+                    // It reads a column that is not there yet, or takes the entries of a list that is not there.
+                    Err(error) if matches!(error.code(), Code::InvalidFormula | Code::InvalidValue) => {
                         failed = Some(error);
                         waiting.push((old, change));
                     }

@@ -27,6 +27,7 @@ fn each_function_is_tried_with_an_empty_value_and_described() {
                     Parameter::Of(FormulaType::Date) => ["[Due]", "[Late]"],
                     Parameter::Of(FormulaType::YesNo) => ["[Done]", "[Unsure]"],
                     Parameter::Of(FormulaType::Person) => ["[Owner]", "[Nobody]"],
+                    Parameter::Of(FormulaType::Lookup) => ["[Project]", "[Unset]"],
                     _ => ["[Effort]", "[Empty]"],
                 }[usize::from(number == empty)])
                 .collect();

@@ -19,6 +19,7 @@ fn mistakes_are_told_with_their_place_and_a_remedy() {
         ("1 2", "at character 3: the formula should end here: put an operator"),
         ("[Title] + 1", "at character 9: \"+\" does not work for a text and a number: join texts with &"),
         ("[Due] + [Due]", "\"+\" does not work for a date and a date: use numbers, or dates and days"),
+        ("[Owner] = [Project]", "does not work for a person and an entry of another list: compare values of one type"),
         ("[Owner] < [Owner]", "does not work for a person and a person: compare with = or <>"),
         ("[Title] = 1", "does not work for a text and a number: compare values of one type"),
         ("not 1", "at character 1: \"not\" needs a yes/no value, and this is a number"),

@@ -22,9 +22,12 @@ const NOTE: Id = Id::new(9);
 const LATE: Id = Id::new(10);
 const NOBODY: Id = Id::new(11);
 const UNSURE: Id = Id::new(12);
+const PROJECT: Id = Id::new(13);
+const UNSET: Id = Id::new(14);
 
 fn columns() -> Vec<FormulaColumn<'static>> {
     const CHOICES: &ColumnKind = &ColumnKind::Choice(Vec::new());
+    const LOOKUP: &ColumnKind = &ColumnKind::Lookup(Id::new(90));
     [
         (TITLE, "Title", &ColumnKind::Text),
         (EFFORT, "Effort", &ColumnKind::Number),
@@ -38,13 +41,15 @@ fn columns() -> Vec<FormulaColumn<'static>> {
         (LATE, "Late", &ColumnKind::Date),
         (NOBODY, "Nobody", &ColumnKind::Person),
         (UNSURE, "Unsure", &ColumnKind::YesNo),
+        (PROJECT, "Project", LOOKUP),
+        (UNSET, "Unset", LOOKUP),
     ]
     .into_iter()
     .map(|(id, name, kind)| FormulaColumn { id, name, kind })
     .collect()
 }
 
-/// The fields of one row, of which *Empty*, *Note*, *Late*, *Nobody* and *Unsure* are empty.
+/// The fields of one row, of which *Empty*, *Note*, *Late*, *Nobody*, *Unsure* and *Unset* are empty.
 fn value(id: Id) -> Option<ColumnValue> {
     let text = |text: &str| Some(ColumnValue::Text(text.to_owned()));
     match id {
@@ -56,6 +61,7 @@ fn value(id: Id) -> Option<ColumnValue> {
         DONE => Some(ColumnValue::YesNo(false)),
         STATE => text("open"),
         ODD => text("odd"),
+        PROJECT => Some(ColumnValue::Lookup(Id::new(91))),
         _ => None,
     }
 }

@@ -68,6 +68,7 @@ fn of(kind: FormulaType, depth: u32) -> BoxedStrategy<String> {
         FormulaType::Date => &["[Due]", "[Late]", "today()", "now()", "date(9999, 12, 31)", "date(1, 1, 1)"],
         FormulaType::YesNo => &["true", "false", "[Done]", "[Unsure]"],
         FormulaType::Person => &["[Owner]", "[Nobody]", "me()"],
+        FormulaType::Lookup => &["[Project]", "[Unset]"],
     };
     let leaf = prop::sample::select(leaves).prop_map(str::to_owned);
     if depth == 0 {
@@ -102,7 +103,7 @@ fn calls(kind: FormulaType, depth: u32) -> Vec<BoxedStrategy<String>> {
         let name = signature.name;
         arguments.prop_map(move |arguments| format!("{name}({})", arguments.join(", ")))
     });
-    if kind == FormulaType::Person { Vec::new() } else { vec![call.boxed()] }
+    if matches!(kind, FormulaType::Person | FormulaType::Lookup) { Vec::new() } else { vec![call.boxed()] }
 }
 
 fn operations(kind: FormulaType, depth: u32) -> Vec<BoxedStrategy<String>> {
@@ -131,7 +132,7 @@ fn operations(kind: FormulaType, depth: u32) -> Vec<BoxedStrategy<String>> {
                 .boxed(),
             of(kind, depth - 1).prop_map(|a| format!("(not {a})")).boxed(),
         ],
-        FormulaType::Person => Vec::new(),
+        FormulaType::Person | FormulaType::Lookup => Vec::new(),
     }
 }
 
@@ -143,6 +144,7 @@ fn any_value() -> impl Strategy<Value = Option<ColumnValue>> {
         any::<i64>().prop_map(|micros| Some(ColumnValue::Date(Timestamp::from_micros(micros)))),
         any::<bool>().prop_map(|yes| Some(ColumnValue::YesNo(yes))),
         (1..i64::MAX).prop_map(|id| Some(ColumnValue::Person(Id::new(id)))),
+        (1..i64::MAX).prop_map(|id| Some(ColumnValue::Lookup(Id::new(id)))),
     ]
 }
 
@@ -205,7 +207,7 @@ proptest! {
         text in prop_oneof![
             of(FormulaType::Text, 2), of(FormulaType::Number, 2), of(FormulaType::Date, 2), of(FormulaType::YesNo, 2),
         ],
-        values in prop::collection::vec(any_value(), 12),
+        values in prop::collection::vec(any_value(), 14),
         now in any::<i64>(),
     ) {
         let context = FormulaContext { now: Timestamp::from_micros(now), me: Id::new(1) };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use database::content::column::ColumnRow;
-use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Total, Versioning};
+use model::{ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, Result, Total, Versioning};
 
 use crate::columns::{MAX_CHOICES, MAX_COLUMNS, MAX_DESCRIPTION, MAX_MESSAGE};
 use crate::is_built_in_column;
@@ -243,6 +243,9 @@ fn column_row(column: &ColumnTemplate, id: i64, language: &str) -> Result<Column
 
 /// Returns the kind of a column, with its choices in a language.
 pub(in crate::templates) fn kind_of(column: &ColumnTemplate, language: &str) -> Result<ColumnKind> {
+    if column.kind == "lookup" {
+        return Err(Error::invalid("templates have no lookup columns"));
+    }
     let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
     ColumnKind::parse(&column.kind, choices)
 }

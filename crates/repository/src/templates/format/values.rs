@@ -18,6 +18,7 @@ pub(in crate::templates) fn value_of(
 ) -> Result<ColumnValue, String> {
     let read = match (kind, value) {
         (ColumnKind::Person, _) => return Err("a template has no people".to_owned()),
+        (ColumnKind::Lookup(_), _) => return Err("a template has no entries of other lists".to_owned()),
         (ColumnKind::Number, toml::Value::Integer(number)) => Some(ColumnValue::Number(*number as f64)),
         (ColumnKind::Number, toml::Value::Float(number)) => Some(ColumnValue::Number(*number)),
         (ColumnKind::YesNo, toml::Value::Boolean(yes)) => Some(ColumnValue::YesNo(*yes)),
@@ -39,14 +40,15 @@ pub(in crate::templates) fn value_of(
     }
 }
 
-/// Returns a value as a template has it; `None` for a person, who is not in templates.
+/// Returns a value as a template has it; `None` for people and entries of other lists, which are not in
+/// templates.
 pub(in crate::templates) fn value_to_toml(value: &ColumnValue) -> Option<toml::Value> {
     match value {
         ColumnValue::Text(text) => Some(toml::Value::String(text.clone())),
         ColumnValue::Number(number) => Some(toml::Value::Float(*number)),
         ColumnValue::YesNo(yes) => Some(toml::Value::Boolean(*yes)),
         ColumnValue::Date(time) => datetime(*time).map(toml::Value::Datetime),
-        ColumnValue::Person(_) => None,
+        ColumnValue::Person(_) | ColumnValue::Lookup(_) => None,
     }
 }
 

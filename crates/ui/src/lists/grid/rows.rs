@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::{ColumnKind, ColumnRole, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp};
-use repository::{Column, Item, ListRequest, Listed, PrincipalName, Sort, SortKey, Target};
+use repository::{Column, Item, ListRequest, Listed, Sort, SortKey, Target, ValueNames};
 use serde::Serialize;
 
 use crate::browse::label;
+use crate::browse::listing::named_in;
 use crate::browse::view::{Key, View, Wide};
-use crate::frame::format;
 use crate::frame::page::Page;
-use crate::frame::value_format;
 use crate::frame::visit::Visit;
-use crate::wording::{cells, names, people};
+use crate::wording::{cells, entries, names, people};
 use http_core::protocol::time;
 use http_core::transfer::listing_cursor;
 
@@ -29,10 +28,13 @@ pub struct ColumnJson {
     /// The column's word in addresses.
     id: String,
     name: String,
-    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no` or `link`; `time` and `name` for built-in ones.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`; `time` and `name` for built-in ones.
     kind: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<String>,
+    /// Suggestions for a lookup column.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    entries: Vec<String>,
     required: bool,
     /// Set for a column whose values nobody can change.
     fixed: bool,
@@ -133,6 +135,18 @@ impl Shown {
     }
 }
 
+/// Returns the columns with suggestions for the fields of lookup columns.
+async fn columns_with_entries(visit: &Visit, shown: &Shown, own: &[Column]) -> Result<Vec<ColumnJson>> {
+    let mut columns = shown.columns(&visit.page, own);
+    for (column, wide) in columns.iter_mut().zip(&shown.keys) {
+        let Key::Own(id) = wide.key else { continue };
+        if let Some(ColumnKind::Lookup(list)) = own.iter().find(|own| own.id == id).map(|own| &own.kind) {
+            column.entries = entries::suggestions(&visit.session, *list).await?;
+        }
+    }
+    Ok(columns)
+}
+
 fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
     let found = match wide.key {
         Key::Own(id) => own.iter().find(|column| column.id == id),
@@ -150,6 +164,7 @@ fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
             Some(ColumnKind::Choice(choices)) => choices.clone(),
             _ => Vec::new(),
         },
+        entries: Vec::new(),
         // A row that lacks such a value is not saved yet. A default value can be left to the server.
         required: found.is_some_and(|column| column.required && column.options.default.is_empty()),
         fixed: found.is_none_or(Column::is_calculated),
@@ -157,60 +172,35 @@ fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
     }
 }
 
-/// Returns the text of a value in its form field.
-pub fn edited(page: &Page, names: &HashMap<Id, PrincipalName>, value: Option<&ColumnValue>) -> String {
-    match value {
-        Some(ColumnValue::Text(text)) => text.clone(),
-        Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
-        Some(ColumnValue::Date(time)) => format::date(*time),
-        Some(ColumnValue::Person(id)) => names.get(id).map(people::typed).unwrap_or_default(),
-        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
-        None => String::new(),
-    }
-}
-
-/// Returns the names of all people in the rows.
-pub async fn names_in(visit: &Visit, listed: &Listed) -> Result<HashMap<Id, PrincipalName>> {
-    let mut people = names::names(&visit.session, &listed.page.items).await?;
-    people.extend(visit.session.principal_names(&cells::people(listed.values.values())).await?);
-    Ok(people)
-}
-
 /// Returns rows as JSON.
-pub fn rows(visit: &Visit, shown: &Shown, listed: &Listed, people: &HashMap<Id, PrincipalName>) -> Vec<RowJson> {
+pub fn rows(visit: &Visit, shown: &Shown, listed: &Listed, names: &ValueNames) -> Vec<RowJson> {
     let row = |item: &Item| RowJson {
         id: item.id.to_string(),
         number: item.name.clone(),
         etag: item.etag(),
-        by: if item.rights.has(Right::View) { names::name_of(people, item.modified_by) } else { String::new() },
+        by: if item.rights.has(Right::View) { names::name_of(&names.people, item.modified_by) } else { String::new() },
         edit: item.rights.has(Right::Edit),
         delete: item.rights.has(Right::Delete),
-        cells: shown.keys.iter().map(|wide| cell(visit, listed, item, wide.key, people)).collect(),
+        cells: shown.keys.iter().map(|wide| cell(visit, listed, item, wide.key, names)).collect(),
     };
     listed.page.items.iter().map(row).collect()
 }
 
-fn cell(
-    visit: &Visit,
-    listed: &Listed,
-    item: &Item,
-    key: Key,
-    people: &HashMap<Id, PrincipalName>,
-) -> Option<CellJson> {
+fn cell(visit: &Visit, listed: &Listed, item: &Item, key: Key, names: &ValueNames) -> Option<CellJson> {
     let views = item.rights.has(Right::View);
     let time = |at: Timestamp| CellJson::One(time::format(at));
     match key {
         Key::Modified => views.then(|| time(item.modified_at)),
         Key::Created => views.then(|| time(item.created_at)),
-        Key::By => views.then(|| CellJson::One(names::name_of(people, item.modified_by))),
+        Key::By => views.then(|| CellJson::One(names::name_of(&names.people, item.modified_by))),
         Key::Own(id) => {
             let column = listed.columns.iter().find(|column| column.id == id)?;
             if !cells::applies(item, column) {
                 return None;
             }
             let value = listed.values.get(&(item.id, id));
-            let text = value.map(|value| cells::text(&visit.page, value, people)).unwrap_or_default();
-            Some(CellJson::of(text, edited(&visit.page, people, value)))
+            let text = value.map(|value| cells::text(&visit.page, value, names)).unwrap_or_default();
+            Some(CellJson::of(text, cells::edited(&visit.page, names, value)))
         }
         Key::Type | Key::Size | Key::Version => None,
     }
@@ -237,7 +227,7 @@ pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
     let (sort, descending) = (view.sort, view.descending);
     let request = ListRequest { sort, descending, after, limit, columns: MAX_COLUMNS, filter };
     let listed = session.list_filtered(&target, request).await?;
-    let people = names_in(visit, &listed).await?;
+    let names = named_in(&visit.session, &listed).await?;
     let next = match &listed.page.next {
         Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
         None => None,
@@ -245,8 +235,8 @@ pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
     let shown = Shown::of(&view, &listed.columns);
     let asks_people = is_first && listed.columns.iter().any(|column| column.kind == ColumnKind::Person);
     Ok(Block {
-        columns: if is_first { shown.columns(&visit.page, &listed.columns) } else { Vec::new() },
-        rows: rows(visit, &shown, &listed, &people),
+        columns: if is_first { columns_with_entries(visit, &shown, &listed.columns).await? } else { Vec::new() },
+        rows: rows(visit, &shown, &listed, &names),
         next,
         may_add: listed.place.rights.has(Right::Add),
         people: if asks_people { typed_names(visit).await? } else { Vec::new() },
@@ -263,8 +253,8 @@ pub async fn by_id(visit: &Visit, target: &Target, view: &View, ids: &[Id]) -> R
     let (mut found, mut gone, mut left) = (Vec::new(), Vec::new(), Vec::new());
     if !ids.is_empty() {
         let listed = visit.session.rows_by_id(target, ids.to_vec()).await?;
-        let people = names_in(visit, &listed).await?;
-        found = rows(visit, &Shown::of(view, &listed.columns), &listed, &people);
+        let names = named_in(&visit.session, &listed).await?;
+        found = rows(visit, &Shown::of(view, &listed.columns), &listed, &names);
         let read = |id: &Id| matches!(&listed.page.next, Some(SortKey::Row(last)) if id > last);
         let known: HashSet<Id> = listed.page.items.iter().map(|item| item.id).collect();
         for id in ids.iter().filter(|id| !known.contains(id)) {
@@ -303,8 +293,8 @@ async fn changed(visit: &Visit, target: &Target, view: &View, since: Timestamp) 
     listed.page.items.retain(|item| item.modified_at >= since);
     let items: HashSet<Id> = listed.page.items.iter().map(|item| item.id).collect();
     listed.values.retain(|(item, _), _| items.contains(item));
-    let people = names_in(visit, &listed).await?;
-    Ok(rows(visit, &Shown::of(view, &listed.columns), &listed, &people))
+    let names = named_in(&visit.session, &listed).await?;
+    Ok(rows(visit, &Shown::of(view, &listed.columns), &listed, &names))
 }
 
 /// Rows by identifier, with the texts of their values for editing.
@@ -319,9 +309,9 @@ pub struct Present {
 /// Reads the present values of rows.
 pub async fn present(visit: &Visit, target: &Target, ids: Vec<Id>) -> Result<Present> {
     let listed = visit.session.rows_by_id(target, ids).await?;
-    let people = names_in(visit, &listed).await?;
+    let names = named_in(&visit.session, &listed).await?;
     let etags = listed.page.items.iter().map(|item| (item.id, item.etag())).collect();
     let values = listed.values.into_iter();
-    let values = values.map(|(key, value)| (key, (edited(&visit.page, &people, Some(&value)), value))).collect();
+    let values = values.map(|(key, value)| (key, (cells::edited(&visit.page, &names, Some(&value)), value))).collect();
     Ok(Present { etags, values })
 }

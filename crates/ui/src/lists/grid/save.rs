@@ -80,7 +80,7 @@ pub async fn change(visit: &Visit, id: &str, query: &str, headers: &HeaderMap, t
     let sent: Sent = request_body::run_cpu_bound(move || serde_json::from_str(&text)).await?.map_err(unreadable)?;
     require_few_changes(sent.changes.len(), sent.changes.iter().map(|change| change.set.len()).sum())?;
     let (columns, _) = session.columns(&target).await?;
-    let mut read = Reader { visit, columns: &columns, people: HashMap::new(), present: Present::default() };
+    let mut read = Reader { visit, columns: &columns, found: HashMap::new(), present: Present::default() };
     read.present = read.stale(&target, &sent.changes).await?;
     let mut readings: Vec<Reading> = Vec::with_capacity(sent.changes.len());
     for change in &sent.changes {
@@ -169,8 +169,8 @@ async fn told(
 struct Reader<'a> {
     visit: &'a Visit,
     columns: &'a [Column],
-    /// People by the texts that name them, since a column of a thousand cells has few of them.
-    people: HashMap<String, ColumnValue>,
+    /// People and entries by their columns and the texts that name them, since a thousand cells name few of them.
+    found: HashMap<(Id, String), ColumnValue>,
     /// The values of rows that have changed since the script read them.
     present: Present,
 }
@@ -263,13 +263,14 @@ impl<'a> Reader<'a> {
             }
             _ => text,
         };
-        if column.kind == ColumnKind::Person {
-            if let Some(person) = self.people.get(&text) {
-                return Ok(Some(person.clone()));
+        if matches!(column.kind, ColumnKind::Person | ColumnKind::Lookup(_)) {
+            let key = (column.id, text);
+            if let Some(found) = self.found.get(&key) {
+                return Ok(Some(found.clone()));
             }
-            let person = values::read(self.visit, column, text.clone()).await?;
-            self.people.insert(text, person.clone());
-            return Ok(Some(person));
+            let found = values::read(self.visit, column, key.1.clone()).await?;
+            self.found.insert(key, found.clone());
+            return Ok(Some(found));
         }
         values::read(self.visit, column, text).await.map(Some)
     }

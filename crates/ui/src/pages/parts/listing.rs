@@ -10,8 +10,6 @@ use crate::browse::listing::{self, CellContent, Row};
 use crate::browse::view::{Key, View, Wide};
 use crate::frame::address;
 use crate::frame::page::Page;
-use crate::wording::cells;
-use crate::wording::names::names;
 
 /// Limit on columns whose values are read.
 const MAX_COLUMNS: usize = 200;
@@ -120,8 +118,7 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after: None, limit, columns: MAX_COLUMNS, filter };
     let found = session.list_filtered(&target, request).await?;
-    let mut people = names(session, &found.page.items).await?;
-    people.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let named = listing::named_in(session, &found).await?;
     let is_list = place.kind == NodeKind::List;
     let mut shown = if is_list { view.shown_in_list(&found.columns) } else { view.shown(&found.columns) };
     if is_list && view.columns.is_empty() {
@@ -131,8 +128,8 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     let here = address::browse(&place.path);
     let me = session.principal().id;
     let row = |item| {
-        let cells = shown.iter().map(|wide| listing::cell(page, me, &found, item, wide.key, &people)).collect();
-        Row { cells, ..listing::row(item, &here, &people) }
+        let cells = shown.iter().map(|wide| listing::cell(page, me, &found, item, wide.key, &named)).collect();
+        Row { cells, ..listing::row(item, &here, &named.people) }
     };
     let head = |wide: &Wide| match wide.key {
         Key::Own(id) => {

@@ -1,0 +1,229 @@
+//! Lookups: values that stand for entries of another list of the site collection. Nobody sees or sets an entry that
+//! they may not open.
+
+use std::collections::{HashMap, HashSet};
+
+use async_recursion::async_recursion as boxed;
+use database::content::column::{self, ColumnRow};
+use database::content::fields::Fields;
+use database::content::node::{self, NodeRow};
+use database::content::record;
+use database::{Reader, Transaction};
+use model::{
+    Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Name, NodeKind, Result, Right, SortValue, fold,
+};
+
+use crate::items::caller_view::CallerView;
+use crate::people::PrincipalName;
+use crate::session::guard::Guard;
+use crate::session::known::Viewed;
+use crate::{Session, Target};
+
+use super::set::ColumnSet;
+
+/// Limit on the lookup columns of one library or list.
+pub(crate) const MAX_LOOKUPS: usize = 8;
+/// Number of entries with one title that are looked at.
+const MAX_SAME: usize = 100;
+/// Number of entries that one statement reads.
+const AT_ONCE: usize = 500;
+
+/// Names of what values stand for.
+#[derive(Clone, Debug, Default)]
+pub struct ValueNames {
+    /// Users and groups.
+    pub people: HashMap<Id, PrincipalName>,
+    /// Entries that the caller may open, by identifier.
+    pub entries: HashMap<Id, EntryName>,
+}
+
+/// Name of an entry of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryName {
+    /// Its title.
+    pub title: String,
+    /// Its number in the list.
+    pub number: String,
+}
+
+impl EntryName {
+    /// Returns the text that stands for this entry and no other in a form: its title with its number.
+    pub fn typed(&self) -> String {
+        format!("{} ({})", self.title, self.number)
+    }
+}
+
+/// Entries that were found for changes of one request.
+#[derive(Default)]
+pub(crate) struct FoundEntries(HashSet<(Id, Id)>);
+
+impl FoundEntries {
+    /// Returns the refusal of fields that name new entries, with code `invalid_value`, unless the caller may open all
+    /// of them and their columns take them.
+    pub(crate) fn refusal(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        guard: &Guard,
+        columns: &ColumnSet,
+        before: &Fields,
+        after: &Fields,
+    ) -> Result<Option<Error>> {
+        for column in columns.rows() {
+            let ColumnKind::Lookup(list) = column.kind else { continue };
+            if !before.differs_from(after, column.slot) {
+                continue;
+            }
+            let Some(ColumnValue::Lookup(entry)) = after.get(column.slot, &column.kind)? else { continue };
+            if self.0.contains(&(list, entry)) {
+                continue;
+            }
+            match guard.find(transaction, entry) {
+                Ok(found) if found.node().parent_id == list && found.rights().has(Right::View) => {
+                    self.0.insert((list, entry));
+                }
+                Ok(_) => return Ok(Some(no_entry(column))),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(no_entry(column))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn no_entry(column: &ColumnRow) -> Error {
+    Error::invalid(format!("{}: there is no such entry in the list of this column", column.name))
+        .with_code(Code::InvalidValue)
+}
+
+impl Session {
+    /// Returns the names of the people and entries in values of an item, or of the items in a list or library. Entries
+    /// that the caller may not open are left out.
+    #[boxed]
+    pub async fn value_names(&self, place: &Target, values: &[&ColumnValue]) -> Result<ValueNames> {
+        let (mut people, mut entries) = (Vec::new(), Vec::new());
+        for value in values {
+            match value {
+                ColumnValue::Person(id) => people.push(*id),
+                ColumnValue::Lookup(id) => entries.push(*id),
+                _ => {}
+            }
+        }
+        Ok(ValueNames {
+            people: self.principal_names(&people).await?,
+            entries: self.entry_names(place, entries).await?,
+        })
+    }
+
+    /// Returns the names of the entries that the caller may open, in the content database of a place.
+    pub(crate) async fn entry_names(&self, place: &Target, mut entries: Vec<Id>) -> Result<HashMap<Id, EntryName>> {
+        entries.sort_unstable();
+        entries.dedup();
+        if entries.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let registry = self.registry().await?;
+        let content = self.content_of(&registry, place).await?;
+        let mut eyes = CallerView::of(self, &registry, &content);
+        let read = move |reader: &mut Reader<'_>| {
+            let mut names = HashMap::new();
+            for some in entries.chunks(AT_ONCE) {
+                for row in node::find_many(reader, some)? {
+                    if row.kind == NodeKind::Row && eyes.show(reader, &row)?.is_some() {
+                        names.insert(row.id, name_of(&row));
+                    }
+                }
+            }
+            Ok(names)
+        };
+        content.database.read(read).await
+    }
+
+    /// Returns the entry of a list that a text stands for: its title, in any case, its number, as in `#17`, or both, as
+    /// in `Website (17)`. An identifier in parentheses stands for itself, whether or not there is such an entry.
+    ///
+    /// # Errors
+    /// `NotFound` for a list that the caller may not open; `Invalid` with code `unknown_entry`, and with code
+    /// `ambiguous_entry` if several entries have the title.
+    #[boxed]
+    pub async fn find_entry(&self, list: Id, text: &str) -> Result<Id> {
+        let text = text.trim().to_owned();
+        if let Some(id) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')?.parse().ok()) {
+            return Ok(id);
+        }
+        let find = move |reader: &mut Reader<'_>, list: &Viewed| find(reader, list, &text);
+        Ok(self.view(&Target::Id(list), find).await?.1)
+    }
+
+    /// Refuses a lookup column whose list is not one of the same site collection that the caller may open.
+    pub(crate) async fn require_list(&self, holder: &Target, kind: &ColumnKind) -> Result<()> {
+        let ColumnKind::Lookup(list) = *kind else { return Ok(()) };
+        let no_list = || {
+            Error::invalid(
+                "a lookup column takes the entries of a list in the same site collection: there is no such list",
+            )
+            .with_code(Code::InvalidValue)
+        };
+        let found = match self.item(&Target::Id(list)).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(no_list()),
+            found => found?,
+        };
+        let fits = found.kind == NodeKind::List && found.rights.has(Right::View);
+        match fits && found.collection_id == self.item(holder).await?.collection_id {
+            true => Ok(()),
+            false => Err(no_list()),
+        }
+    }
+}
+
+fn name_of(row: &NodeRow) -> EntryName {
+    EntryName { title: row.title.clone().unwrap_or_default(), number: row.name.clone() }
+}
+
+fn find(reader: &mut Reader<'_>, list: &Viewed, text: &str) -> Result<Id> {
+    let opens = |row: &NodeRow| list.may_know(row) && list.access.rights(row.scope_id).has(Right::View);
+    let numbered = |reader: &mut Reader<'_>, number: &str| {
+        let Ok(name) = Name::new(number.to_owned()) else { return Ok(None) };
+        #[expect(clippy::disallowed_methods, reason = "what is found is asked for right below")]
+        let found = node::find_child(reader, list.node().id, &name.folded())?;
+        Ok::<_, Error>(found.filter(opens))
+    };
+    let wanted = fold(text);
+    // A title can look like one with a number, so titles come first.
+    let same = titled(reader, list, &wanted)?.into_iter().filter(opens).map(|row| row.id).collect::<Vec<_>>();
+    if let [one] = same.as_slice() {
+        return Ok(*one);
+    }
+    if let Some((title, number)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+        let found = numbered(reader, number)?;
+        if let Some(row) = found.filter(|row| fold(row.title.as_deref().unwrap_or_default()) == fold(title)) {
+            return Ok(row.id);
+        }
+    }
+    if !same.is_empty() {
+        return Err(Error::invalid(format!(
+            "several entries are called \"{text}\": add the number of the one that is meant, as in \"{text} (17)\""
+        ))
+        .with_code(Code::AmbiguousEntry)
+        .naming(&[text]));
+    }
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    let found = if digits.bytes().all(|byte| byte.is_ascii_digit()) { numbered(reader, digits)? } else { None };
+    found.map(|row| row.id).ok_or_else(|| {
+        Error::invalid(format!("the list \"{}\" has no entry \"{text}\"", list.node().name))
+            .with_code(Code::UnknownEntry)
+            .naming(&[list.node().name.as_str(), text])
+    })
+}
+
+/// Returns the rows of a list with a folded title.
+fn titled(reader: &mut Reader<'_>, list: &Viewed, wanted: &str) -> Result<Vec<NodeRow>> {
+    let columns = column::list(reader, list.node().id)?;
+    let Some(title) = columns.iter().find(|column| column.role == Some(ColumnRole::Title)) else {
+        return Ok(Vec::new());
+    };
+    let ids = record::with_value(reader, list.node().id, title.slot, &SortValue::text(wanted), MAX_SAME)?;
+    let mut rows = node::find_many(reader, &ids)?;
+    // Only the beginning of a title is compared by its position.
+    rows.retain(|row| fold(row.title.as_deref().unwrap_or_default()) == wanted);
+    Ok(rows)
+}

@@ -5,6 +5,7 @@
 mod add_remove_user;
 mod check_out_in;
 mod copy;
+mod create_page;
 mod delete;
 mod delete_row;
 mod download;
@@ -13,13 +14,17 @@ mod edit_profile;
 mod edit_row;
 mod edit_values;
 mod home_page;
+mod large_page;
 mod library_page;
 mod library_view;
 mod list_folder;
+mod list_grid;
 mod list_page;
 mod list_view;
 mod make_folder;
+mod make_publishing_site;
 mod make_site;
+mod make_team_site;
 mod missing_page;
 mod moving;
 mod new_row;
@@ -27,8 +32,9 @@ mod new_row_by_form;
 mod operation;
 mod own_page;
 mod page;
+mod page_library;
+mod page_workflow;
 mod properties;
-mod publish_draft;
 mod replace;
 mod row_form;
 mod row_page;
@@ -57,8 +63,10 @@ pub const ALL: &[Operation] = &[
     library_view::OPERATION,
     list_page::OPERATION,
     list_view::OPERATION,
+    list_grid::OPERATION,
     row_page::OPERATION,
     row_form::OPERATION,
+    large_page::OPERATION,
     own_page::OPERATION,
     search_page::OPERATION,
     sign_in::OPERATION,
@@ -75,7 +83,8 @@ pub const ALL: &[Operation] = &[
     upload::OPERATION,
     replace::OPERATION,
     check_out_in::OPERATION,
-    publish_draft::OPERATION,
+    create_page::OPERATION,
+    page_workflow::OPERATION,
     edit_values::OPERATION,
     delete::OPERATION,
     new_row::OPERATION,
@@ -84,6 +93,8 @@ pub const ALL: &[Operation] = &[
     delete_row::OPERATION,
     make_folder::OPERATION,
     make_site::OPERATION,
+    make_team_site::OPERATION,
+    make_publishing_site::OPERATION,
     moving::OPERATION,
     copy::OPERATION,
     add_remove_user::OPERATION,

@@ -3,8 +3,6 @@
 
 /// Names of the operations, each with the missing feature.
 const UNAVAILABLE: &[(&str, &str)] = &[
-    ("read-list-grid", "lists as grids"),
-    ("create-page", "pages that people write"),
     ("start-workflow", "workflows"),
     ("complete-task", "workflows"),
     ("sync-with-mail", "synchronisation with mail programs"),

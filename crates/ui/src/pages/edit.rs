@@ -209,13 +209,15 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         fault: String::new(),
         is_overtaken: false,
     };
+    let publish = fields.text("do") == "publish";
     let options = UploadOptions {
         comment: draft.comment.clone(),
-        publish: fields.text("do") == "publish",
+        publish,
+        // A second click sends the same, and is no other person's change.
+        idempotency_key: Some(key_of(&draft, publish)),
         preconditions: Preconditions { if_match: Some(vec![draft.base.clone()]), ..Preconditions::default() },
         ..UploadOptions::default()
     };
-    let publish = options.publish;
     let error = match store(&visit.session, &Destination::Document(id), options, draft.text.clone()).await {
         Ok(saved) => {
             let is_published = publish && saved.number.is_major();
@@ -235,6 +237,15 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         false => draft.fault = refuse::message_for(&visit.page, &error),
     }
     show_editor(&mut visit, id, draft, status).await
+}
+
+/// Returns a key that the same text on the same version of the page has.
+fn key_of(draft: &Draft, publish: bool) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [&draft.base, &draft.text, &draft.comment] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    format!("page-{publish}-{}", hasher.finalize().to_hex())
 }
 
 async fn store(session: &Session, destination: &Destination, options: UploadOptions, text: String) -> Result<Saved> {

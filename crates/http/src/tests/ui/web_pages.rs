@@ -41,6 +41,24 @@ async fn what_cannot_be_saved_is_shown_again_with_its_text() {
 }
 
 #[tokio::test]
+async fn a_second_click_on_save_saves_once() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let id = put(&farm, "Twice.md", b"first".to_vec()).await;
+    let edit = format!("/items/{id}/edit");
+    let base = base_of(&browser.get(&edit).await.expect(200).text);
+    let form = [("text", "second"), ("base", base.as_str()), ("do", "save")];
+    for _ in 0..2 {
+        browser.post(&edit, &edit, &form).await.expect(303);
+    }
+    let versions = farm.administrator().await.versions(&id.into(), None, 9).await.unwrap();
+    assert_eq!(versions.items.len(), 2);
+    // Another text on the same version is another change.
+    let other = [("text", "third"), ("base", base.as_str()), ("do", "save")];
+    browser.post(&edit, &edit, &other).await.expect(412);
+}
+
+#[tokio::test]
 async fn only_texts_in_utf8_are_edited() {
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;

@@ -1,7 +1,7 @@
 //! The parts `documents` and `list`: the items of a library, a folder or a list.
 
 use askama::Template;
-use model::{ColumnKind, ColumnRole, NodeKind, fold};
+use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, fold};
 use repository::{Item, ListRequest, Sort, Target};
 use serde::Deserialize;
 
@@ -11,6 +11,8 @@ use crate::browse::view::{Key, View, Wide};
 use crate::frame::address;
 use crate::frame::page::Page;
 
+/// Limit on the columns that a part shows beside the names.
+const MAX_SHOWN: usize = 12;
 /// Limit on columns whose values are read.
 const MAX_COLUMNS: usize = 200;
 
@@ -57,6 +59,8 @@ struct Head {
 #[template(path = "part-listing.html")]
 struct ListingPart<'a> {
     page: &'a Page,
+    /// The list to which the caller may add a row.
+    add_to: Option<Id>,
     title: String,
     href: String,
     name_label: String,
@@ -125,6 +129,7 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
         // When and by whom a row was changed is seldom what a page is about.
         shown.retain(|wide| matches!(wide.key, Key::Own(_)));
     }
+    shown.truncate(MAX_SHOWN);
     let here = address::browse(&place.path);
     let me = session.principal().id;
     let row = |item| {
@@ -144,6 +149,7 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     render(&ListingPart {
         page,
+        add_to: Some(place.id).filter(|_| is_list && place.rights.has(Right::Add)),
         title: title.unwrap_or_else(|| place.name.clone()),
         name_label: named.map_or_else(|| page.s("column.name").to_owned(), |column| column.name.clone()),
         heads: shown.iter().map(head).collect(),

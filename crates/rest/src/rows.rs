@@ -45,6 +45,10 @@ pub struct RowQuery {
     /// `ascending` (the default) or `descending`.
     #[param(value_type = Option<super::wire::rules::Order>)]
     order: Option<String>,
+    /// Formula that the rows fulfil, such as `[Due] < today() and [State] <> "done"`. A page may then be short or empty
+    /// and still have a `next`.
+    #[param(value_type = Option<super::wire::rules::Formula>)]
+    filter: Option<String>,
     /// Maximum number of rows on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
@@ -156,14 +160,14 @@ async fn create_list(
 async fn rows(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<RowQuery>) -> Answer<Reply<List<RowJson>>> {
     let session = &caller.session;
     let (sort, descending) = order_of(&query)?;
-    let filter = Filter::default();
+    let filter = Filter { condition: query.filter.unwrap_or_default(), ..Filter::default() };
     let listing = listing_cursor::Listing { item: id, sort, descending, filter: &filter };
     let after = match query.cursor.as_deref() {
         Some(text) => Some(listing_cursor::open(session, &listing, text).await?),
         None => None,
     };
     let limit = limit(query.limit)?;
-    let request = ListRequest { sort, descending, after, limit, columns: ALL_COLUMNS, filter: Filter::default() };
+    let request = ListRequest { sort, descending, after, limit, columns: ALL_COLUMNS, filter: filter.clone() };
     let listed = session.list_filtered(&id.into(), request).await?;
     require_list(listed.place.kind)?;
     let names = Names::of(session, listed.page.items.iter().map(|item| item.modified_by)).await?;

@@ -17,5 +17,7 @@ pub use values::ValuesChange;
 pub(crate) use definitions::{MAX_CHOICES, MAX_COLUMNS, add_title_column, unnamed_columns};
 pub(crate) use field_change::FieldChange;
 pub(crate) use lookups::FoundEntries;
-pub(crate) use options::{MAX_DESCRIPTION, MAX_MESSAGE, check_all, checked as checked_options};
+pub(crate) use options::{
+    MAX_DESCRIPTION, MAX_MESSAGE, WITH_NOW_AND_ME, check_all, checked as checked_options, invalid as invalid_formula,
+};
 pub(crate) use set::{ColumnSet, TakenValues};

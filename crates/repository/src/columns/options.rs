@@ -51,7 +51,7 @@ fn is_false(yes: &bool) -> bool {
 /// Formulas whose results are stored may not depend on the time and the caller.
 pub(super) const WITHOUT_NOW_AND_ME: Uses = Uses { today_and_me: false };
 /// Formulas that are evaluated when they are needed may ask for the time and the caller.
-pub(super) const WITH_NOW_AND_ME: Uses = Uses { today_and_me: true };
+pub(crate) const WITH_NOW_AND_ME: Uses = Uses { today_and_me: true };
 
 impl ColumnOptions {
     /// Reads the stored options of a column, in which formulas name columns by identifier.
@@ -187,7 +187,7 @@ fn said_of(what: &str, error: &Error) -> Error {
     invalid(format!("the {what} cannot be used: {}", error.message()))
 }
 
-pub(super) fn invalid(message: impl Into<String>) -> Error {
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
     let message = message.into();
     Error::invalid(message.clone()).with_code(Code::InvalidFormula).naming(&[message.as_str()])
 }

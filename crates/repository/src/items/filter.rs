@@ -9,7 +9,9 @@ use database::content::fields::Fields;
 use database::content::node::NodeRow;
 use database::content::record;
 use database::content::sorted::{MAX_PARTS, RowFilter};
-use model::{ColumnValue, Id, Result, Timestamp, fold};
+use model::{ColumnValue, Error, Id, Result, Timestamp, fold};
+
+use super::condition::Condition;
 
 /// Test that a column value must pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,8 @@ pub struct Filter {
     pub until: Option<Timestamp>,
     /// Tests on values of columns.
     pub values: Vec<(Id, ValueTest)>,
+    /// Formula that must give "yes" for an item; empty for none. Its columns are named, or stand by identifier.
+    pub condition: String,
 }
 
 impl Filter {
@@ -95,6 +99,11 @@ impl Filter {
             && self.until.is_none_or(|until| row.modified_at < until)
     }
 
+    /// Returns whether there are conditions on values of columns.
+    pub(super) fn asks_for_values(&self) -> bool {
+        !self.values.is_empty() || !self.condition.is_empty()
+    }
+
     /// Returns whether the fields of an item pass the tests on values of columns.
     pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: &Fields) -> Result<bool> {
         // Several tests of one column stand one after the other. Its value is folded once.
@@ -118,17 +127,32 @@ impl Filter {
     }
 
     /// Returns, for each row, whether it passes the conditions that the database does not apply.
-    pub(super) fn evaluate(&self, reader: &mut Reader<'_>, library: Id, rows: &[NodeRow]) -> Result<Vec<bool>> {
+    pub(super) fn evaluate(
+        &self,
+        reader: &mut Reader<'_>,
+        library: Id,
+        caller: Id,
+        rows: &[NodeRow],
+    ) -> Result<Vec<bool>> {
         let names = |row: &NodeRow| self.name.is_empty() || self.fits_name(&row.folded);
-        if self.values.is_empty() || rows.is_empty() {
+        if !self.asks_for_values() || rows.is_empty() {
             return Ok(rows.iter().map(names).collect());
         }
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
         let columns = column::list(reader, library)?;
-        let mut fit: HashSet<Id> = HashSet::new();
+        let condition = Condition::read(&self.condition, &columns, caller)?;
+        let fits = |fields: &Fields| {
+            let met = condition.as_ref().is_none_or(|condition| condition.is_met(&columns, fields));
+            Ok::<_, Error>(met && self.fits_values(&columns, fields)?)
+        };
+        // An item without a record has no values.
+        let without = fits(&Fields::default())?;
+        let mut fit: HashSet<Id> = if without { ids.iter().copied().collect() } else { HashSet::new() };
         record::for_each(reader, &ids, |id, fields| {
-            if self.fits_values(&columns, fields)? {
+            if fits(fields)? {
                 fit.insert(id);
+            } else {
+                fit.remove(&id);
             }
             Ok(())
         })?;

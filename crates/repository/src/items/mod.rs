@@ -2,6 +2,7 @@
 
 mod address_prefixes;
 pub(crate) mod caller_view;
+pub(crate) mod condition;
 pub(crate) mod containers;
 mod copy;
 mod create;
@@ -27,6 +28,7 @@ pub(crate) mod tree;
 pub(crate) mod view;
 mod walk;
 
+pub use condition::{named_condition, stored_condition};
 pub use details::{DetailOptions, Details, Space};
 pub use filter::{Filter, ValueTest};
 pub use follow::ItemEvent;

@@ -15,11 +15,14 @@ use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::session::locate::Located;
 
+use super::condition::Condition;
 use super::filter::{Filter, ValueTest};
 use super::order::{ListRequest, Order, Sort, SortKey};
 
 /// Limit on the items that are read and sorted for one page.
 const MOST: usize = 2_000;
+/// The same where a formula is evaluated for each item.
+const MOST_WITH_CONDITION: usize = 200;
 
 /// Returns the page of a listing, if one of the conditions leaves few enough items.
 pub(super) fn page(
@@ -36,6 +39,10 @@ pub(super) fn page(
     }
     let columns = column::list(reader, located.node().library_id)?;
     let Some(ids) = fewest(reader, located.node().id, &columns, filter)? else { return Ok(None) };
+    let condition = Condition::read(&filter.condition, &columns, located.principal.id)?;
+    if condition.is_some() && ids.len() > MOST_WITH_CONDITION {
+        return Ok(None);
+    }
     let mut rows = node::find_many(reader, &ids)?;
     rows.retain(|row| {
         row.kind.is_leaf() && row.parent_id == located.node().id && located.may_know(row) && filter.fits_row(row)
@@ -48,6 +55,7 @@ pub(super) fn page(
     record::for_each(reader, &ids, |id, fields| {
         if let Some(row) = by_id.get(&id)
             && filter.fits_values(&columns, fields)?
+            && condition.as_ref().is_none_or(|condition| condition.is_met(&columns, fields))
         {
             found.push((positions.key(row, fields), *row));
         }

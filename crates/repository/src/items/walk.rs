@@ -20,6 +20,8 @@ use super::order::{ListRequest, Order, Sort, SortKey};
 
 /// Time after which a filtered walk stops with the items found so far.
 const TIME: Duration = Duration::from_millis(150);
+/// Items for which a condition is looked at before the next check of the time.
+const MAX_CONDITIONS: usize = 200;
 
 /// State of a walk between two slices.
 pub(super) struct Progress {
@@ -78,15 +80,17 @@ impl<'a> Listing<'a> {
             // One row beyond the page shows whether there is a next page. Hidden rows are skipped in larger steps.
             // With conditions on values, the first step is short too, since most conditions leave a good part.
             let missing = limit.saturating_sub(at.items.len()) + 1;
-            let wanted = match (self.filter.values.is_empty(), at.went_on) {
-                (true, _) => missing,
-                (false, false) => missing.saturating_mul(4),
-                (false, true) => MAX_PAGE,
+            let wanted = match (self.filter.asks_for_values(), at.went_on) {
+                _ if !self.filter.condition.is_empty() => MAX_CONDITIONS,
+                (false, _) => missing,
+                (true, false) => missing.saturating_mul(4),
+                (true, true) => MAX_PAGE,
             };
             let wanted = wanted.clamp(50, MAX_PAGE);
             let rows = self.rows(reader, &at.place, wanted)?;
             let exhausted = rows.len() < wanted;
-            let passes = self.filter.evaluate(reader, self.located.node().library_id, &rows)?;
+            let passes =
+                self.filter.evaluate(reader, self.located.node().library_id, self.located.principal.id, &rows)?;
             let mut last_known = None;
             for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
                 if passes && at.items.len() >= limit {

@@ -8,6 +8,7 @@ use model::{
 
 use super::format::{ColumnTemplate, invalid};
 use crate::columns::{ColumnOptions, check_all, checked_options};
+use crate::items::condition;
 
 /// Gives the columns of a new list the options that its template has for them. Both are in the same order.
 ///
@@ -28,12 +29,25 @@ pub(super) fn set_options(
     check_all(rows).map_err(|error| invalid(error.message().to_owned()))
 }
 
+/// Returns the condition of a view, with identifiers in place of the names that the template has for columns.
+///
+/// # Errors
+/// `Invalid` with code `invalid_template`.
+pub(super) fn condition_of(template: &[ColumnTemplate], rows: &[ColumnRow], text: &str) -> Result<String> {
+    let formula = condition::parse(text, &named(template, rows));
+    Ok(formula.map_err(|error| invalid(error.message().to_owned()))?.stored())
+}
+
+/// Returns columns by the names that the template has for them.
+fn named<'a>(template: &'a [ColumnTemplate], rows: &'a [ColumnRow]) -> Vec<FormulaColumn<'a>> {
+    let named = template.iter().zip(rows);
+    named.map(|(column, row)| FormulaColumn { id: row.id, name: column.name.key(), kind: &row.kind }).collect()
+}
+
 /// Returns the options of one column, with formulas that name columns by identifier.
 fn options_of(template: &[ColumnTemplate], rows: &[ColumnRow], at: usize, language: &str) -> Result<ColumnOptions> {
     let column = &template[at];
-    let known = template.iter().zip(rows);
-    let known = known.map(|(column, row)| FormulaColumn { id: row.id, name: column.name.key(), kind: &row.kind });
-    let known: Vec<_> = known.collect();
+    let known = named(template, rows);
     let stored = |text: &Option<String>, today_and_me| match text {
         Some(text) => Ok(Formula::parse(text, &known, Uses { today_and_me })?.stored()),
         None => Ok::<_, Error>(String::new()),

@@ -13,7 +13,7 @@ use database::content::{library, record};
 use model::{ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber};
 
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
-use super::formulas::set_options;
+use super::formulas::{condition_of, set_options};
 use super::pages::{self, PageTexts, PlannedPage};
 use super::view_query::{self, NamedColumn};
 use crate::columns::fields::{Completing, complete, title_of};
@@ -127,7 +127,11 @@ impl<'a> Plan<'a> {
         }
         for view in &template.views {
             let name = Name::new(view.name.in_language(self.language))?;
-            let query = view_query::write(view, &named);
+            let condition = match view.condition.as_deref() {
+                Some(text) => condition_of(&template.columns, &self.columns[first..], text)?,
+                None => String::new(),
+            };
+            let query = view_query::write(view, &named, &condition);
             if query.len() > MAX_VIEW_BYTES {
                 return Err(invalid(format!(
                     "the view {:?} has too many columns or conditions: it takes more than 4,000 bytes",

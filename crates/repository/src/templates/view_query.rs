@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use form_urlencoded::Serializer;
-use model::{ColumnKind, Id, Total};
+use model::{ColumnKind, FormulaColumn, Id, Total};
 
 use super::format::{ViewColumn, ViewTemplate};
+use crate::items::condition;
 
 /// A column of the list, as the query names it and as the template names it.
 pub(super) struct NamedColumn<'a> {
@@ -16,8 +17,8 @@ pub(super) struct NamedColumn<'a> {
     pub(super) choices: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
-/// Returns the query of a view.
-pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>]) -> String {
+/// Returns the query of a view, with its condition as it is stored; empty for none.
+pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>], condition: &str) -> String {
     let own = |name: &str| columns.iter().find(|column| column.name == name);
     let word = |name: &str| own(name).map_or_else(|| name.to_owned(), |column| column.id.to_string());
     let mut query = Serializer::new(String::new());
@@ -47,6 +48,9 @@ pub(super) fn write(view: &ViewTemplate, columns: &[NamedColumn<'_>]) -> String 
             }
             (None, _) => drop(query.append_pair("name", value)),
         }
+    }
+    if !condition.is_empty() {
+        query.append_pair("filter", condition);
     }
     let totals = view.totals.iter().map(|(column, total)| format!("{}:{total}", word(column)));
     let totals = totals.collect::<Vec<_>>().join(",");
@@ -89,6 +93,11 @@ pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemp
                 if is_free(key) {
                     view.filter.insert(key.to_owned(), value.to_owned());
                 }
+            }
+            "filter" if !value.is_empty() => {
+                let columns = columns.iter().map(|(id, name, kind)| FormulaColumn { id: *id, name, kind });
+                let columns: Vec<_> = columns.collect();
+                view.condition = condition::parse(value, &columns).ok().map(|formula| formula.text(&columns));
             }
             "totals" => {
                 for (word, total) in value.split(',').filter_map(|one| one.split_once(':')) {
@@ -154,7 +163,7 @@ mod tests {
             totals: [("Due: a, b".to_owned(), "max".to_owned())].into(),
             ..ViewTemplate::default()
         };
-        let query = write(&view, &named);
+        let query = write(&view, &named, "");
         assert_eq!(
             query,
             "as=grid&sort=1&order=descending&group=yes&f-1=Offen+%26+neu&from=2026-01-01&name=a%2Bb&kind=text%2Fplain\
@@ -175,6 +184,6 @@ mod tests {
             NamedColumn { id: Id::new(1), name: "Status".into(), choices: vec![("Open".into(), "Offen".into())] };
         let filter = [("Status".to_owned(), "Open".to_owned())].into();
         let view = ViewTemplate { filter, ..ViewTemplate::default() };
-        assert_eq!(write(&view, &[column]), "sort=name&f-1=Offen");
+        assert_eq!(write(&view, &[column], ""), "sort=name&f-1=Offen");
     }
 }

@@ -184,7 +184,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     };
     let chosen = chosen.map(|chosen| chosen.id);
     // The library's columns are needed before the rows only when there are conditions on them.
-    let asks_own = readable && !view.values.is_empty();
+    let asks_own = readable && view.asks_for_columns();
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
     let kept = filter.clone();

@@ -1,16 +1,18 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Result, Timestamp, Total};
-use repository::{Column, Filter, Session, Sort, ValueTest};
+use repository::{Column, Filter, Session, Sort, ValueTest, stored_condition};
 
 use crate::frame::page::Page;
-use crate::frame::value_format;
+use crate::frame::{refuse, value_format};
 use http_core::protocol::segments::encode_query;
 
 /// Number of library columns shown by default.
 const FIRST_COLUMNS: usize = 20;
 /// Limit on columns in one view.
 const MAX_COLUMNS: usize = 60;
+/// Limit on the characters of a condition.
+const MAX_CONDITION: usize = 2_000;
 /// Allowed column widths, in CSS pixels.
 const WIDTHS: std::ops::RangeInclusive<u16> = 40..=900;
 
@@ -133,6 +135,8 @@ pub struct View {
     pub days: [String; 2],
     /// Filters on library columns, as typed.
     pub values: Vec<(Id, String)>,
+    /// Formula that the shown items fulfil; empty for none.
+    pub condition: String,
     /// Chosen columns; empty for the default.
     pub columns: Vec<Wide>,
     /// Totals of columns below the rows.
@@ -169,6 +173,7 @@ impl View {
             "who" => self.who = text(),
             "from" => self.days[0] = text(),
             "to" => self.days[1] = text(),
+            "filter" => self.condition = value.chars().take(MAX_CONDITION).collect(),
             "cols" => self.columns = value.split(',').filter_map(read_column).take(MAX_COLUMNS).collect(),
             "totals" => self.totals = value.split(',').filter_map(read_total).take(MAX_COLUMNS).collect(),
             "view" => self.saved = text(),
@@ -208,7 +213,12 @@ impl View {
     /// Returns whether there is any filter.
     pub fn filters(&self) -> bool {
         let texts = [&self.name, &self.kind, &self.who, &self.days[0], &self.days[1]];
-        texts.iter().any(|text| !text.is_empty()) || !self.values.is_empty()
+        texts.iter().any(|text| !text.is_empty()) || self.asks_for_columns()
+    }
+
+    /// Returns whether the filter is about columns of the library or list.
+    pub fn asks_for_columns(&self) -> bool {
+        !self.values.is_empty() || !self.condition.is_empty()
     }
 
     /// Returns the name of the sort order in URLs.
@@ -242,6 +252,7 @@ impl View {
         for (id, value) in &self.values {
             add(&format!("f-{id}"), value);
         }
+        add("filter", &self.condition);
         add("cols", &self.columns_word(&self.columns));
         add("totals", &self.totals_word());
         add("view", &self.saved);
@@ -332,6 +343,12 @@ impl View {
                 },
             };
             filter.values.extend(test.map(|test| (*id, test)));
+        }
+        if !self.condition.is_empty() {
+            match stored_condition(&self.condition, own) {
+                Ok(condition) => filter.condition = condition,
+                Err(error) => faults.push(refuse::message_for(page, &error)),
+            }
         }
         Ok((filter, faults))
     }

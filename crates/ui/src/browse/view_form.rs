@@ -3,7 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
 use model::{ColumnKind, Id, Name, Result, Total};
-use repository::{Column, Item, NewView, Target};
+use repository::{Column, Item, NewView, Target, named_condition, stored_condition};
 
 use super::listing::label;
 use super::view::{Key, Shape, View};
@@ -45,6 +45,8 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
         };
         fields.push(value_field(page, &view, column, suggested));
     }
+    let condition = named_condition(&view.condition, &columns);
+    fields.push(Field::line("filter", page.s("filter.condition"), &condition).hint(page.s("filter.condition-hint")));
     fields.extend(columns.iter().filter_map(|column| total_field(page, &view, column)));
     let picks = Input::Columns(picks(page, &view, &columns));
     fields.push(Field::of("", page.s("view.columns"), picks).hint(page.s("view.columns-hint")));
@@ -167,7 +169,12 @@ fn picks(page: &Page, view: &View, columns: &[Column]) -> Vec<ColumnPick> {
 /// Redirects from the form to the listing.
 pub async fn apply(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let place = item::find(&sent.visit, &id).await?;
-    let view = read(&sent.fields);
+    let mut view = read(&sent.fields);
+    if !view.condition.is_empty() {
+        let (columns, _) = sent.visit.session.columns(&Target::Id(place.id)).await?;
+        // The listing says what is wrong with a condition that cannot be used.
+        view.condition = stored_condition(&view.condition, &columns).unwrap_or(view.condition);
+    }
     Ok(Redirect::to(&format!("{}?{}", address::browse(&place.path), view.query())).into_response())
 }
 

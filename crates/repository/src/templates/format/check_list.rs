@@ -7,7 +7,7 @@ use model::{ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, Resu
 
 use crate::columns::{MAX_CHOICES, MAX_COLUMNS, MAX_DESCRIPTION, MAX_MESSAGE};
 use crate::is_built_in_column;
-use crate::templates::formulas::set_options;
+use crate::templates::formulas::{condition_of, set_options};
 
 use super::reason::invalid;
 use super::rules::{at_most, check_line, check_name, distinct, is_template_name, short};
@@ -202,7 +202,7 @@ fn languages_of(list: &ListTemplate) -> Vec<&str> {
     languages
 }
 
-/// Checks formulas, default values and checks. They name columns and choices as the template does, so they are the same
+/// Checks formulas, default values, checks, and the conditions of views. They name columns and choices as the template does, so they are the same
 /// in every language.
 fn check_options(list: &ListTemplate) -> Result<()> {
     let place = match list.holds {
@@ -219,7 +219,13 @@ fn check_options(list: &ListTemplate) -> Result<()> {
         }
     }
     let rows = list.columns.iter().zip(1..).map(|(column, id)| column_row(column, id, "en"));
-    set_options(&list.columns, place, &mut rows.collect::<Result<Vec<_>>>()?, "en")
+    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    set_options(&list.columns, place, &mut rows, "en")?;
+    for (view, condition) in list.views.iter().filter_map(|view| Some((view, view.condition.as_deref()?))) {
+        condition_of(&list.columns, &rows, condition)
+            .map_err(|error| invalid(format!("view {:?}: {}", short(view.name.key()), error.message())))?;
+    }
+    Ok(())
 }
 
 /// Returns a column as it would be stored, with a number for an identifier.

@@ -258,6 +258,9 @@ pub struct ViewTemplate {
     /// Conditions by column, as they are typed into the filter of a page.
     #[serde(default)]
     pub filter: BTreeMap<String, String>,
+    /// Formula that the shown items fulfil.
+    #[serde(default)]
+    pub condition: Option<String>,
     /// Totals by column: `count`, `sum`, `average`, `min` or `max`.
     #[serde(default)]
     pub totals: BTreeMap<String, String>,

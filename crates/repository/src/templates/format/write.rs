@@ -235,6 +235,7 @@ fn view(view: &ViewTemplate) -> String {
         ("descending", yes(view.descending)),
         ("group", yes(view.group)),
         ("filter", (!view.filter.is_empty()).then(|| inline(filter))),
+        ("condition", view.condition.as_deref().map(quoted)),
         ("totals", (!view.totals.is_empty()).then(|| inline(totals))),
     ])
 }

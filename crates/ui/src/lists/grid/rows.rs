@@ -215,7 +215,7 @@ fn parameter(query: &str, name: &str) -> Option<String> {
 pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
     let (session, target, view) = (&visit.session, Target::Id(id.parse()?), View::parse(query));
     let limit = parameter(query, "rows").and_then(|text| text.parse().ok()).unwrap_or(BLOCK).clamp(1, MAX_PAGE);
-    let asks_own = !view.values.is_empty();
+    let asks_own = view.asks_for_columns();
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, _) = view.filter(&visit.page, session, &columns).await?;
     let kept = filter.clone();

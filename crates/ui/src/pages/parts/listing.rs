@@ -117,7 +117,7 @@ async fn saved(around: &Surroundings<'_>, place: &Item, name: &str) -> PartResul
 
 async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option<String>, limit: usize) -> PartResult {
     let (page, session, target) = (&around.visit.page, &around.visit.session, Target::Id(place.id));
-    let columns = if view.values.is_empty() { Vec::new() } else { session.columns(&target).await?.0 };
+    let columns = if view.asks_for_columns() { session.columns(&target).await?.0 } else { Vec::new() };
     let (filter, _) = view.filter(page, session, &columns).await?;
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after: None, limit, columns: MAX_COLUMNS, filter };

@@ -132,3 +132,31 @@ test('rows go to a workbook and come back from it', async () => {
   assert.deepEqual(await titles(), ['=1+1', 'second', 'third']);
   await page.finish();
 });
+
+test('a view is filtered by a formula, which is kept when a column is renamed', async () => {
+  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const site = await ask('GET', '/api/v1/items/by-path?path=');
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Formulas', title_column: 'Task' });
+  const { id: effort } = await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Effort', kind: 'number' });
+  const changes = [1, 2, 3].map((hours) => ({ set: { Task: `Task ${hours}`, Effort: hours } }));
+  await ask('POST', `/api/v1/items/${list.id}/changes`, { changes });
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const titles = () => page.locator('tbody tr[data-id] .item a').allTextContents();
+  const filter = async (formula) => {
+    await page.getByRole('link', { name: 'Filter and columns' }).click();
+    await fillForm(page, { Formula: formula }, 'Apply');
+  };
+  await page.goto('/browse/Formulas');
+  await filter('[Effort] > 1 and [Effort] < 3');
+  await page.getByText('Task 3').waitFor({ state: 'detached' });
+  assert.deepEqual(await titles(), ['Task 2']);
+  await look(page, 'lists/condition');
+  await server.json('PUT', `/api/v1/items/${list.id}/columns/${effort}`, { name: 'Hours', kind: 'number' });
+  await page.getByRole('link', { name: 'Filter and columns' }).click();
+  assert.equal(await page.locator('#form').getByLabel('Formula', { exact: true }).inputValue(), '[Hours] > 1 and [Hours] < 3');
+  await fillForm(page, { Formula: '[Hours] >' }, 'Apply');
+  await page.getByText('the condition cannot be used').waitFor();
+  assert.equal((await titles()).length, 3);
+  await page.finish();
+});

@@ -69,6 +69,7 @@ export async function furnish(browser, server) {
   const answer = await server.api('PUT', '/api/v1/content/Drafts/Draft.md', MARKDOWN);
   assert.ok(answer.ok, await answer.text());
   const draft = await item('Drafts/Draft.md');
+  await ask('POST', `/api/v1/items/${draft.id}/submit`, { comment: 'Please look at this before Monday.' });
   await ask('POST', `/api/v1/items/${site.id}/libraries`, { name: 'Empty' });
   const below = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'projects' });
   const sales = await ask('POST', '/api/v1/site-collections', { path: 'sites/sales', title: 'Sales' });

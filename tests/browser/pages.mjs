@@ -60,6 +60,8 @@ export function pages(farm) {
     '/items/{id}/new-row': { 'new-row': at(farm.list, '/new-row') },
     '/items/{id}/paste': { paste: at(farm.list, '/paste') },
     '/items/{id}/new-site': { 'new-site': at(site, '/new-site') },
+    '/items/{id}/submit': { submit: at(draft, '/submit') },
+    '/items/{id}/reject': { reject: at(draft, '/reject') },
     '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
     '/items/{id}/discard': { discard: at(held, '/discard') },
     '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings'), 'site-settings-template': at(farm.templated, '/site-settings') },

@@ -4,7 +4,7 @@ use axum::Json as Reply;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use model::{Error, Name, VersionNumber};
-use repository::{CheckIn, Destination, VersionChoice};
+use repository::{CheckIn, Destination, VersionChoice, version_of_etag};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -253,7 +253,7 @@ async fn submission(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Su
     responses((status = 200, description = "The submitted version", body = NewVersion))
 )]
 async fn submit(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Comment>) -> Answer<Reply<NewVersion>> {
-    let version = caller.session.submit(&id.into(), &said.comment).await?;
+    let version = caller.session.submit(&id.into(), None, &said.comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 
@@ -284,7 +284,7 @@ async fn withdraw(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode
     responses((status = 200, description = "The published version", body = NewVersion))
 )]
 async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<Reply<NewVersion>> {
-    let version = caller.session.approve(&id.into(), said.version.parse()?, &said.comment).await?;
+    let version = caller.session.approve(&id.into(), version_of_etag(&said.etag)?, &said.comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 
@@ -301,7 +301,7 @@ async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Deci
     responses((status = 204, description = "Done"))
 )]
 async fn reject(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<StatusCode> {
-    caller.session.reject(&id.into(), said.version.parse()?, &said.comment).await?;
+    caller.session.reject(&id.into(), version_of_etag(&said.etag)?, &said.comment).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -41,13 +41,12 @@ async fn run(user: &mut User) -> Result<(), Fault> {
     let comment = serde_json::json!({ "comment": "A draft of the load lab" });
     user.client.send(RequestBuilder::new(Method::PUT, format!("{item}/check-out"))).await?.expect(&[204])?;
     user.client.send(RequestBuilder::new(Method::PUT, format!("{item}/content")).body(text)).await?.expect(&[200])?;
-    let mut version = String::new();
     for step in ["check-in", "submit"] {
         let ask = RequestBuilder::new(Method::POST, format!("{item}/{step}")).json(&comment);
-        let answer = user.client.send(ask).await?;
-        version = answer.expect(&[200])?.json()?["version"].as_str().unwrap_or_default().to_owned();
+        user.client.send(ask).await?.expect(&[200])?;
     }
-    let decision = serde_json::json!({ "version": version, "comment": "Approved by the load lab" });
+    let submission = user.client.send(RequestBuilder::get(format!("{item}/submission"))).await?.expect(&[200])?.json()?;
+    let decision = serde_json::json!({ "etag": submission["etag"], "comment": "Approved by the load lab" });
     let answer = user.client.send(RequestBuilder::new(Method::POST, format!("{item}/approve")).json(&decision)).await?;
     let published = answer.expect(&[200])?.json()?;
     match published["version"].as_str() {

@@ -18,11 +18,14 @@ const BATCH: usize = 1_000;
 const STEPS: usize = 20;
 
 /// Actions that may concern drafts or working copies, before anything is published.
-const DRAFT_ACTIONS: [&str; 6] = [
+const DRAFT_ACTIONS: [&str; 9] = [
     "document.check-in",
     "document.check-out",
     "document.discard",
+    "document.reject",
     "document.replace",
+    "document.submit",
+    "document.withdraw",
     "version.delete",
     "version.restore",
 ];

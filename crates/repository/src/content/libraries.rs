@@ -83,10 +83,17 @@ impl Session {
         }
         let guard = self.guard([&*located])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let row = guard.lock_row(transaction, id)?;
+            let is_by_approval = library::find(transaction, id)?.is_some_and(|before| before.approval);
+            // Otherwise who may change settings could publish without approval for a moment.
+            if is_by_approval && !settings.approval && !checked.access.rights(row.scope_id).has(Right::Override) {
+                return Err(Error::lacking(Right::Override, &row.name));
+            }
             library::put(transaction, id, &settings)?;
             let how = settings.versioning.as_str();
-            guard.record(transaction, id, "library.settings", format!("{path} versioning {how}"))
+            let approval = if settings.approval { ", publishing by approval" } else { "" };
+            guard.record(transaction, id, "library.settings", format!("{path} versioning {how}{approval}"))
         };
         guard.write(write).await
     }

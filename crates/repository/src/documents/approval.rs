@@ -5,7 +5,6 @@
 use async_recursion::async_recursion as boxed;
 use database::content::node::NodeRow;
 use database::content::submission::{self, SubmissionRow};
-use database::content::version;
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
@@ -20,10 +19,10 @@ use super::versions::publish_latest;
 /// A draft that was submitted for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Number of the version that was submitted.
+    /// The version that was submitted.
+    pub version_id: Id,
+    /// Its number.
     pub version: VersionNumber,
-    /// True if that is still the latest version.
-    pub is_current: bool,
     /// Who submitted it.
     pub by: Id,
     /// Time of the submission.
@@ -46,7 +45,8 @@ pub struct Rejection {
 }
 
 impl Session {
-    /// Returns the submission of a document; `None` if there is none, or if the caller does not see its drafts.
+    /// Returns the submission of the latest draft of a document; `None` if it was not submitted, or if the caller does not
+    /// see drafts of the document.
     ///
     /// # Errors
     /// `NotFound` for an item that is no document or that the caller may not open.
@@ -58,22 +58,20 @@ impl Session {
             if !located.sees_drafts(node) {
                 return Ok(None);
             }
-            let Some(row) = submission::find(reader, node.id)? else { return Ok(None) };
-            // The version may have been removed since, as one beyond the limit of the library.
-            let Some(version) = version::find(reader, row.version_id)? else { return Ok(None) };
-            Ok(Some(of_row(row, version.number, node)))
+            let found = submission::find(reader, node.id)?;
+            Ok(found.filter(|row| node.version_id == Some(row.version_id)).map(|row| of_row(row, node.number)))
         };
         Ok(self.view(target, read).await?.1)
     }
 
     /// Submits the latest draft of a document for approval, in place of an earlier submission. Repeating it for the
-    /// same draft changes the comment.
+    /// same draft changes the comment. `seen` is the version that the caller has looked at, if any.
     ///
     /// # Errors
     /// `Forbidden` without the right to edit; `Conflict` with code `no_draft` without a draft, or with one that is
-    /// checked out.
+    /// checked out, and with code `overtaken` if there is a newer draft than the one that was looked at.
     #[boxed]
-    pub async fn submit(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
+    pub async fn submit(&self, target: &Target, seen: Option<Id>, comment: &str) -> Result<VersionNumber> {
         require_comment(comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([&located])?;
@@ -82,6 +80,9 @@ impl Session {
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             let draft = draft_of(&row)?;
+            if seen.is_some_and(|seen| seen != draft) {
+                return Err(overtaken(format!("\"{}\" has a newer draft: look at it, then submit it", row.name)));
+            }
             let submitted = SubmissionRow {
                 node_id: id,
                 version_id: draft,
@@ -107,10 +108,11 @@ impl Session {
     pub async fn withdraw(&self, target: &Target) -> Result<()> {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([&located])?;
-        let overrides = located.rights().has(Right::Override);
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.lock_row(transaction, id)?;
+            guard.require_free(transaction, checked, &row)?;
+            let overrides = checked.access.rights(row.scope_id).has(Right::Override);
             let found = submission::find(transaction, id)?.filter(|found| found.decided_by.is_none());
             let found = found.ok_or_else(|| not_submitted(&row.name))?;
             if found.submitted_by != guard.caller() && !overrides {
@@ -122,13 +124,14 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Publishes the draft that was submitted. `version` is its number, as the caller has seen it.
+    /// Publishes the draft that was submitted. `seen` is the version that the caller has looked at. Without a comment the
+    /// version keeps the comment of its author.
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Conflict` with code `not_submitted`, and with code `overtaken` if the
     /// draft has changed since it was submitted.
     #[boxed]
-    pub async fn approve(&self, target: &Target, version: VersionNumber, comment: &str) -> Result<VersionNumber> {
+    pub async fn approve(&self, target: &Target, seen: Id, comment: &str) -> Result<VersionNumber> {
         require_comment(comment)?;
         let located = self.document_to_change(target, Right::Publish).await?;
         let guard = self.guard([&located])?;
@@ -136,20 +139,20 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
-            waiting(transaction, &row, version)?;
+            waiting(transaction, &row, seen)?;
             publish_latest(transaction, guard, checked, row, &path, &comment)
         };
         guard.write(write).await
     }
 
-    /// Rejects the draft that was submitted. `version` is its number, as the caller has seen it. Its author can change
-    /// it and submit it again.
+    /// Rejects the draft that was submitted. `seen` is the version that the caller has looked at. Its author can change it
+    /// and submit it again.
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Invalid` with code `reason_required` without a reason; `Conflict`
     /// with code `not_submitted`, and with code `overtaken` if the draft has changed since it was submitted.
     #[boxed]
-    pub async fn reject(&self, target: &Target, version: VersionNumber, reason: &str) -> Result<()> {
+    pub async fn reject(&self, target: &Target, seen: Id, reason: &str) -> Result<()> {
         require_comment(reason)?;
         if reason.trim().is_empty() {
             return Err(
@@ -166,7 +169,7 @@ impl Session {
                 decided_by: Some(guard.caller()),
                 decided_at: Some(Timestamp::now()),
                 decision: reason.clone(),
-                ..waiting(transaction, &row, version)?
+                ..waiting(transaction, &row, seen)?
             };
             submission::put(transaction, &rejected)?;
             guard.record(transaction, id, "document.reject", Detail::from(path.as_str()).fact(row.number))
@@ -175,29 +178,33 @@ impl Session {
     }
 }
 
-/// Returns the submission that waits for a decision on the latest version, which has the number `seen`.
-fn waiting(transaction: &mut Transaction<'_>, row: &NodeRow, seen: VersionNumber) -> Result<SubmissionRow> {
+/// Returns the submission that waits for a decision on the latest version, which is the one that was `seen`. Numbers of
+/// versions are no proof: some saves replace a version by another one with its number.
+fn waiting(transaction: &mut Transaction<'_>, row: &NodeRow, seen: Id) -> Result<SubmissionRow> {
     let found = submission::find(transaction, row.id)?.filter(|found| found.decided_by.is_none());
     let found = found.ok_or_else(|| not_submitted(&row.name))?;
-    match row.version_id == Some(found.version_id) && row.number == seen {
+    match row.version_id == Some(found.version_id) && found.version_id == seen {
         true => Ok(found),
-        false => Err(Error::conflict(format!(
+        false => Err(overtaken(format!(
             "\"{}\" has changed since it was submitted: look at the new draft, which has to be submitted again",
             row.name
-        ))
-        .with_code(Code::Overtaken)),
+        ))),
     }
+}
+
+fn overtaken(message: String) -> Error {
+    Error::conflict(message).with_code(Code::Overtaken)
 }
 
 fn not_submitted(name: &str) -> Error {
     Error::conflict(format!("\"{name}\" does not wait for approval")).with_code(Code::NotSubmitted)
 }
 
-fn of_row(row: SubmissionRow, version: VersionNumber, node: &NodeRow) -> Submission {
+fn of_row(row: SubmissionRow, version: VersionNumber) -> Submission {
     let rejection = row.decided_by.zip(row.decided_at);
     Submission {
+        version_id: row.version_id,
         version,
-        is_current: node.version_id == Some(row.version_id),
         by: row.submitted_by,
         at: row.submitted_at,
         comment: row.comment,

@@ -12,7 +12,7 @@ use crate::session::known::Permitted;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-use super::rules::{charge, library_of, next_number, require_comment, trim};
+use super::rules::{charge, forget_submission, library_of, next_number, require_comment, trim};
 use super::succession::discard_working;
 
 /// Options of a check-in.
@@ -115,6 +115,7 @@ impl Session {
                 row.modified_at = stored.modified_at;
                 row.modified_by = guard.caller();
                 node::update_content(transaction, &row)?;
+                forget_submission(transaction, id, &settings)?;
                 let mut freed = trim(transaction, &row, &settings)?;
                 if let Some(previous) = previous.filter(|_| settings.versioning == model::Versioning::None) {
                     freed += version::find(transaction, previous)?.map_or(0, |version| version.size);

@@ -3,7 +3,7 @@
 
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::{collection, library, version};
+use database::content::{collection, library, submission, version};
 use model::{
     Code, Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size,
     unsigned,
@@ -62,6 +62,18 @@ pub(super) fn draft_of(row: &NodeRow) -> Result<Id> {
     draft.ok_or_else(|| {
         Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code(Code::NoDraft)
     })
+}
+
+/// Removes the submission of a document whose draft was overtaken, where there can be one.
+pub(crate) fn forget_submission(
+    transaction: &mut Transaction<'_>,
+    document: Id,
+    settings: &LibrarySettings,
+) -> Result<()> {
+    match settings.versioning {
+        Versioning::MajorMinor => submission::delete(transaction, document).map(drop),
+        Versioning::None | Versioning::Major => Ok(()),
+    }
 }
 
 /// Removes versions beyond the library's limits and returns the number of bytes freed.

@@ -9,7 +9,7 @@ use model::{Code, Error, Id, LibrarySettings, Result, VersionNumber, Versioning,
 use crate::content::event_detail::{Detail, WORKING_COPY};
 use crate::session::guard::{Checked, Guard};
 
-use super::rules::{next_number, trim};
+use super::rules::{forget_submission, next_number, trim};
 
 /// The way in which new content of a document follows the current content.
 pub(crate) struct Succession<'a> {
@@ -66,6 +66,9 @@ pub(crate) fn succeed(
     checked.require_publish(how.settings, row, number)?;
     let stored = make(transaction, row, number, false)?;
     node::update_content(transaction, row)?;
+    if previous.is_some() {
+        forget_submission(transaction, row.id, how.settings)?;
+    }
     let mut freed = 0;
     if let Some(previous) = previous.filter(|_| replaces || how.settings.versioning == Versioning::None) {
         freed += drop_version(transaction, previous)?;

@@ -13,7 +13,7 @@ use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::open::require_draft;
-use super::rules::{charge, draft_of, library_of, next_number, require_comment, trim};
+use super::rules::{charge, draft_of, forget_submission, library_of, next_number, require_comment, trim};
 
 impl Session {
     /// Returns versions of a document that are older than the version `before`, newest first, at most `limit`.
@@ -94,6 +94,7 @@ impl Session {
             row.modified_at = now;
             row.modified_by = guard.caller();
             node::update_content(transaction, &row)?;
+            forget_submission(transaction, row.id, &settings)?;
             let freed = trim(transaction, &row, &settings)?;
             let quota = checked.collection.quota_bytes;
             charge(transaction, guard, quota, checked.collection.id, new.size - freed, 0)?;
@@ -152,7 +153,8 @@ impl Session {
     }
 }
 
-/// Makes the latest draft of a locked document its next major version. A submission of it is settled.
+/// Makes the latest draft of a locked document its next major version. Without a comment it keeps that of its author. A
+/// submission of it is settled.
 pub(super) fn publish_latest(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
@@ -166,6 +168,11 @@ pub(super) fn publish_latest(
     row.number = row.number.next_major();
     checked.require_publish(&settings, &row, row.number)?;
     row.published_id = Some(latest);
+    let authors = match comment.is_empty() {
+        true => version::find(transaction, latest)?.map(|version| version.comment).unwrap_or_default(),
+        false => String::new(),
+    };
+    let comment = if comment.is_empty() { &authors } else { comment };
     version::renumber(transaction, latest, row.number, comment)?;
     node::update_content(transaction, &row)?;
     submission::delete(transaction, row.id)?;

@@ -2,6 +2,7 @@
 //! caller knows. The cost is bounded whatever the size of the farm.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
@@ -9,7 +10,7 @@ use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
 use database::content::{followed, library, submission};
-use model::{Id, Result, Timestamp, fold, is_application_file};
+use model::{Id, LibrarySettings, Result, Timestamp, fold, is_application_file};
 
 use crate::items::item::Item;
 use crate::{Session, UnavailableDatabases};
@@ -147,12 +148,21 @@ impl Visit {
     fn waiting(&mut self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
         let end = Instant::now() + TIME;
         let (mut items, mut after) = (Vec::new(), (Timestamp::from_micros(0), Id::NONE));
+        let mut known: HashMap<Id, Option<LibrarySettings>> = HashMap::new();
         loop {
             let found = submission::waiting(reader, after, BATCH)?;
             let rows = node::find_many(reader, &found.iter().map(|(_, id)| *id).collect::<Vec<_>>())?;
             for (_, id) in &found {
                 let Some(row) = rows.iter().find(|row| row.id == *id) else { continue };
-                let Some(settings) = library::find(reader, row.library_id)? else { continue };
+                let settings = match known.get(&row.library_id) {
+                    Some(settings) => settings.clone(),
+                    None => {
+                        let settings = library::find(reader, row.library_id)?;
+                        known.insert(row.library_id, settings.clone());
+                        settings
+                    }
+                };
+                let Some(settings) = settings else { continue };
                 items.extend(self.eyes.show(reader, row)?.filter(|item| settings.may_publish(item.rights)));
                 if items.len() == self.limit {
                     return Ok(items);

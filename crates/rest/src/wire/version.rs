@@ -64,9 +64,9 @@ pub struct Comment {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// Number of the version that was looked at, such as `1.2`.
-    #[schema(value_type = super::rules::VersionText)]
-    pub version: String,
+    /// `etag` of the submission that was looked at.
+    #[schema(value_type = super::rules::RowTag)]
+    pub etag: String,
     /// Up to 4,000 characters.
     #[schema(value_type = super::rules::CommentText)]
     #[serde(default)]
@@ -76,10 +76,10 @@ pub struct Decision {
 /// A draft that was submitted for approval.
 #[derive(Serialize, ToSchema)]
 pub struct SubmissionJson {
-    /// Number of the version that was submitted.
+    /// Entity tag of the version that was submitted, without quotes.
+    pub etag: String,
+    /// Its number.
     pub version: String,
-    /// True if that is still the latest version.
-    pub current: bool,
     /// User who submitted it.
     pub submitted_by: PersonJson,
     /// Time of the submission.
@@ -106,8 +106,8 @@ impl SubmissionJson {
     /// Creates the JSON form of a submission, with the names of those who submitted and rejected it.
     pub fn new(found: Submission, names: &Names) -> Self {
         Self {
+            etag: etag(found.version_id),
             version: found.version.to_string(),
-            current: found.is_current,
             submitted_by: names.person(found.by),
             submitted_at: time::format(found.at),
             comment: found.comment,

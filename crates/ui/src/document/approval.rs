@@ -1,8 +1,8 @@
 //! Approval of a draft: what its page says of it, and the forms to submit, approve and reject it.
 
-use axum::extract::Path;
-use model::{Id, Result, Right, Timestamp, VersionNumber};
-use repository::{Item, Submission, Target};
+use axum::extract::{Path, RawQuery};
+use model::{Id, Result, Right, Timestamp};
+use repository::{Item, Submission, Target, etag, version_of_etag};
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
@@ -29,8 +29,8 @@ pub struct Approval {
 
 /// The submission of the latest draft.
 pub struct Submitted {
-    /// Number of the version.
-    pub version: VersionNumber,
+    /// Entity tag of the version.
+    pub etag: String,
     /// Name of who submitted it.
     pub by: String,
     /// Time of the submission.
@@ -50,14 +50,15 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
         true => (None, false),
         false => (session.submission(&target).await?, session.may_publish(&target).await?),
     };
-    let found = found.filter(|found| found.is_current);
+    // What the page shows may have been overtaken since it was read.
+    let found = found.filter(|found| item.version_id == Some(found.version_id));
     let mut people: Vec<Id> = found.iter().map(|found| found.by).collect();
     people.extend(found.iter().filter_map(|found| Some(found.rejection.as_ref()?.by)));
     let names = session.principal_names(&people).await?;
     let waits = found.as_ref().is_some_and(|found| found.rejection.is_none());
     let is_own = found.as_ref().is_some_and(|found| found.by == session.principal().id);
-    let submitted = found.map(|Submission { version, by, at, comment, rejection, .. }| Submitted {
-        version,
+    let submitted = found.map(|Submission { version_id, by, at, comment, rejection, .. }| Submitted {
+        etag: etag(version_id),
         by: names::name_of(&names, by),
         at,
         comment,
@@ -73,7 +74,7 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
     })
 }
 
-fn submit_form<'a>(page: &'a Page, item: &Item, comment: &str) -> Form<'a> {
+fn submit_form<'a>(page: &'a Page, item: &Item, seen: &str, comment: &str) -> Form<'a> {
     let mut field = Field::of("comment", page.s("column.comment"), Input::Lines).hint(page.s("approval.submit-hint"));
     comment.clone_into(&mut field.value);
     Form {
@@ -81,7 +82,7 @@ fn submit_form<'a>(page: &'a Page, item: &Item, comment: &str) -> Form<'a> {
         title: page.f1("approval.submit-title", &item.name),
         icon: icon("check"),
         action: format!("/items/{}/submit", item.id),
-        fields: vec![field],
+        fields: vec![field, Field::hidden("seen", seen)],
         submit: page.s("approval.submit").into(),
         danger: false,
         back: address::browse(&item.path),
@@ -89,7 +90,7 @@ fn submit_form<'a>(page: &'a Page, item: &Item, comment: &str) -> Form<'a> {
     }
 }
 
-fn reject_form<'a>(page: &'a Page, item: &Item, version: &str, reason: &str) -> Form<'a> {
+fn reject_form<'a>(page: &'a Page, item: &Item, seen: &str, reason: &str) -> Form<'a> {
     let mut field = Field::of("comment", page.s("approval.reason"), Input::Lines).hint(page.s("approval.reject-hint"));
     reason.clone_into(&mut field.value);
     Form {
@@ -97,7 +98,7 @@ fn reject_form<'a>(page: &'a Page, item: &Item, version: &str, reason: &str) -> 
         title: page.f1("approval.reject-title", &item.name),
         icon: icon("x"),
         action: format!("/items/{}/reject", item.id),
-        fields: vec![field.required(), Field::hidden("version", version)],
+        fields: vec![field.required(), Field::hidden("seen", seen)],
         submit: page.s("approval.reject").into(),
         danger: false,
         back: address::browse(&item.path),
@@ -108,17 +109,17 @@ fn reject_form<'a>(page: &'a Page, item: &Item, version: &str, reason: &str) -> 
 /// Shows the form for submitting a draft.
 pub async fn ask_submit(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
-    Ok(html(&submit_form(&visit.page, &item, "")))
+    Ok(html(&submit_form(&visit.page, &item, &item.etag(), "")))
 }
 
 /// Submits the latest draft.
 pub async fn submit(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
-    let comment = fields.trimmed("comment");
-    match visit.session.submit(&Target::Id(item.id), &comment).await {
+    let (seen, comment) = (fields.text("seen"), fields.trimmed("comment"));
+    match visit.session.submit(&Target::Id(item.id), Some(version_of_etag(&seen)?), &comment).await {
         Ok(number) => Ok(done(&address::browse(&item.path), &Flash::new("toast.submitted", number.to_string()))),
-        Err(error) => refuse::show_form_again(submit_form(&visit.page, &item, &comment), error),
+        Err(error) => refuse::show_form_again(submit_form(&visit.page, &item, &seen, &comment), error),
     }
 }
 
@@ -132,24 +133,26 @@ pub async fn withdraw(Path(id): Path<String>, sent: SubmittedForm) -> PageResult
 /// Publishes the draft that was submitted.
 pub async fn approve(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
-    let seen = sent.fields.text("version").parse()?;
+    let seen = version_of_etag(&sent.fields.text("seen"))?;
     let number = sent.visit.session.approve(&Target::Id(item.id), seen, "").await?;
     Ok(done(&address::browse(&item.path), &Flash::new("toast.published", number.to_string())))
 }
 
 /// Shows the form for rejecting a draft.
-pub async fn ask_reject(visit: Visit, Path(id): Path<String>) -> PageResult {
+pub async fn ask_reject(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Publish).await?;
-    Ok(html(&reject_form(&visit.page, &item, &item.version.to_string(), "")))
+    // The link says which version its page showed.
+    let seen = query.as_deref().and_then(|query| query.strip_prefix("seen=")).map_or_else(|| item.etag(), str::to_owned);
+    Ok(html(&reject_form(&visit.page, &item, &seen, "")))
 }
 
 /// Rejects the draft that was submitted, with a reason.
 pub async fn reject(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
-    let (reason, seen) = (fields.trimmed("comment"), fields.text("version"));
-    match visit.session.reject(&Target::Id(item.id), seen.parse()?, &reason).await {
-        Ok(()) => Ok(done(&address::browse(&item.path), &Flash::new("toast.rejected", seen))),
+    let (reason, seen) = (fields.trimmed("comment"), fields.text("seen"));
+    match visit.session.reject(&Target::Id(item.id), version_of_etag(&seen)?, &reason).await {
+        Ok(()) => Ok(done(&address::browse(&item.path), &Flash::new("toast.rejected", item.version.to_string()))),
         Err(error) => refuse::show_form_again(reject_form(&visit.page, &item, &seen, &reason), error),
     }
 }

@@ -86,7 +86,9 @@ impl Case {
         }
         if speaks_of(&["submitted"]) {
             let draft: Id = case.words["draft"].parse().unwrap();
-            case.admin.submit(&draft.into(), "").await.unwrap();
+            case.admin.submit(&draft.into(), None, "").await.unwrap();
+            let item = case.admin.item(&draft.into()).await.unwrap();
+            case.words.insert("submitted-tag", item.etag());
             case.words.insert("submitted", case.words["draft"].clone());
         }
         if speaks_of(&["list", "row", "line", "field"]) {

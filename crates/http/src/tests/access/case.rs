@@ -84,11 +84,13 @@ impl Case {
         if speaks_of(&["library", "column", "type", "filed", "draft", "draft-path", "shared", "private", "submitted"]) {
             case.make_library(farm, people, n, local).await;
         }
+        if speaks_of(&["draft-tag"]) {
+            let draft: Id = case.words["draft"].parse().unwrap();
+            case.words.insert("draft-tag", case.admin.item(&draft.into()).await.unwrap().etag());
+        }
         if speaks_of(&["submitted"]) {
             let draft: Id = case.words["draft"].parse().unwrap();
             case.admin.submit(&draft.into(), None, "").await.unwrap();
-            let item = case.admin.item(&draft.into()).await.unwrap();
-            case.words.insert("submitted-tag", item.etag());
             case.words.insert("submitted", case.words["draft"].clone());
         }
         if speaks_of(&["list", "row", "line", "field"]) {

@@ -106,7 +106,8 @@ async fn entries_are_found_by_what_is_typed() {
             ("Secret", Err(Code::UnknownEntry)),
             ("#3", Err(Code::UnknownEntry)),
             ("Secret (3)", Err(Code::UnknownEntry)),
-            ("(77)", Ok(Id::new(77))),
+            ("id:77", Ok(Id::new(77))),
+            ("(77)", Err(Code::UnknownEntry)),
         ] {
             assert_eq!(member.find_entry(list, typed).await.map_err(|error| error.code()), wanted, "{typed}");
         }
@@ -114,6 +115,16 @@ async fn entries_are_found_by_what_is_typed() {
         let again = admin.add_row(&projects, vec![(title, text("website"))]).await.unwrap();
         assert_eq!(member.find_entry(list, "Website").await.unwrap_err().code(), Code::AmbiguousEntry);
         assert_eq!(member.find_entry(list, "Website (4)").await.unwrap(), again);
+        // An entry with the title that forms show for another one takes no value over.
+        let thief = admin.add_row(&projects, vec![(title, text("Website (1)"))]).await.unwrap();
+        assert_eq!(member.find_entry(list, "Website (1)").await.unwrap(), website);
+        assert_eq!(member.find_entry(list, "Website (1) (5)").await.unwrap(), thief);
+        // One whose title cannot be seen stands by its number.
+        let blank = admin.add_row(&projects, vec![(title, text(" "))]).await.unwrap();
+        let names = member.value_names(&projects, &[&ColumnValue::Lookup(blank)]).await.unwrap();
+        assert_eq!(names.typed_entry(blank), "6 (6)");
+        assert_eq!(member.find_entry(list, "6 (6)").await.unwrap(), blank);
+        assert_eq!(names.typed_entry(Id::new(77)), "id:77");
         // Titles that look like numbers, and that are alike at the beginning, are told apart.
         let odd = admin.add_row(&projects, vec![(title, text("2"))]).await.unwrap();
         assert_eq!(member.find_entry(list, "2").await.unwrap(), odd);

@@ -45,7 +45,8 @@ async fn run(user: &mut User) -> Result<(), Fault> {
         let ask = RequestBuilder::new(Method::POST, format!("{item}/{step}")).json(&comment);
         user.client.send(ask).await?.expect(&[200])?;
     }
-    let submission = user.client.send(RequestBuilder::get(format!("{item}/submission"))).await?.expect(&[200])?.json()?;
+    let submission =
+        user.client.send(RequestBuilder::get(format!("{item}/submission"))).await?.expect(&[200])?.json()?;
     let decision = serde_json::json!({ "etag": submission["etag"], "comment": "Approved by the load lab" });
     let answer = user.client.send(RequestBuilder::new(Method::POST, format!("{item}/approve")).json(&decision)).await?;
     let published = answer.expect(&[200])?.json()?;

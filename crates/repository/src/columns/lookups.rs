@@ -37,17 +37,34 @@ pub struct ValueNames {
     pub entries: HashMap<Id, EntryName>,
 }
 
+/// Beginning of the text that stands for an entry by its identifier.
+const BY_ID: &str = "id:";
+
+impl ValueNames {
+    /// Returns the text that stands for an entry and no other in forms and files: its title with its number. An entry
+    /// that the caller may not open stands by its identifier, so that it stays when the text is sent back.
+    pub fn typed_entry(&self, id: Id) -> String {
+        self.entries.get(&id).map_or_else(|| format!("{BY_ID}{id}"), EntryName::typed)
+    }
+}
+
 /// Name of an entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryName {
-    /// Its title.
+    /// Its title; its number if it has none that can be seen.
     pub title: String,
     /// Its number in the list.
     pub number: String,
 }
 
 impl EntryName {
-    /// Returns the text that stands for this entry and no other in a form: its title with its number.
+    /// Returns the name of a row with a title and a number.
+    pub fn new(title: Option<&str>, number: &str) -> Self {
+        let title = title.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(number);
+        Self { title: title.to_owned(), number: number.to_owned() }
+    }
+
+    /// Returns the text that stands for this entry and no other in forms and files: its title with its number.
     pub fn typed(&self) -> String {
         format!("{} ({})", self.title, self.number)
     }
@@ -138,8 +155,9 @@ impl Session {
         content.database.read(read).await
     }
 
-    /// Returns the entry of a list that a text stands for: its title, in any case, its number, as in `#17`, or both, as
-    /// in `Website (17)`. An identifier in parentheses stands for itself, whether or not there is such an entry.
+    /// Returns the entry of a list that a text stands for: its title with its number, as in `Website (17)`, its title, in
+    /// any case, or its number, as in `#17`; in this order. An identifier, as in `id:4711`, stands for itself, whether or
+    /// not there is such an entry.
     ///
     /// # Errors
     /// `NotFound` for a list that the caller may not open; `Invalid` with code `unknown_entry`, and with code
@@ -147,7 +165,7 @@ impl Session {
     #[boxed]
     pub async fn find_entry(&self, list: Id, text: &str) -> Result<Id> {
         let text = text.trim().to_owned();
-        if let Some(id) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')?.parse().ok()) {
+        if let Some(id) = text.strip_prefix(BY_ID).and_then(|id| id.parse().ok()) {
             return Ok(id);
         }
         let find = move |reader: &mut Reader<'_>, list: &Viewed| find(reader, list, &text);
@@ -176,7 +194,7 @@ impl Session {
 }
 
 fn name_of(row: &NodeRow) -> EntryName {
-    EntryName { title: row.title.clone().unwrap_or_default(), number: row.name.clone() }
+    EntryName::new(row.title.as_deref(), &row.name)
 }
 
 fn find(reader: &mut Reader<'_>, list: &Viewed, text: &str) -> Result<Id> {
@@ -187,17 +205,17 @@ fn find(reader: &mut Reader<'_>, list: &Viewed, text: &str) -> Result<Id> {
         let found = node::find_child(reader, list.node().id, &name.folded())?;
         Ok::<_, Error>(found.filter(opens))
     };
+    // What forms and files have comes first: whoever adds an entry with such a title takes no value over.
+    if let Some((title, number)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+        let found = numbered(reader, number)?;
+        if let Some(row) = found.filter(|row| fold(&name_of(row).title) == fold(title.trim())) {
+            return Ok(row.id);
+        }
+    }
     let wanted = fold(text);
-    // A title can look like one with a number, so titles come first.
     let same = titled(reader, list, &wanted)?.into_iter().filter(opens).map(|row| row.id).collect::<Vec<_>>();
     if let [one] = same.as_slice() {
         return Ok(*one);
-    }
-    if let Some((title, number)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
-        let found = numbered(reader, number)?;
-        if let Some(row) = found.filter(|row| fold(row.title.as_deref().unwrap_or_default()) == fold(title)) {
-            return Ok(row.id);
-        }
     }
     if !same.is_empty() {
         return Err(Error::invalid(format!(
@@ -224,6 +242,6 @@ fn titled(reader: &mut Reader<'_>, list: &Viewed, wanted: &str) -> Result<Vec<No
     let ids = record::with_value(reader, list.node().id, title.slot, &SortValue::text(wanted), MAX_SAME)?;
     let mut rows = node::find_many(reader, &ids)?;
     // Only the beginning of a title is compared by its position.
-    rows.retain(|row| fold(row.title.as_deref().unwrap_or_default()) == wanted);
+    rows.retain(|row| fold(row.title.as_deref().unwrap_or_default().trim()) == wanted);
     Ok(rows)
 }

@@ -226,6 +226,9 @@ fn list_slice(
     let place = located.item(reader)?;
     let request = &titles_for_names(reader, located, request)?;
     let listing = Listing::new(located, request, &place.path, order.clone());
+    if let (Some(after), None) = (&request.after, &before) {
+        listing.require_place(after)?;
+    }
     let limit = fitting(request.limit, place.path.len());
     let few = match before {
         None => selective::page(reader, located, request, order, &place.path, limit)?,

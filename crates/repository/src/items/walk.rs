@@ -65,6 +65,20 @@ impl<'a> Listing<'a> {
         self.located.collection.tree_version
     }
 
+    /// Refuses a position in a group that is no longer there: what comes after it is not known.
+    pub(super) fn require_place(&self, after: &SortKey) -> Result<()> {
+        let is_there = match (after, &self.order) {
+            (SortKey::Named(id, _), Order::Named(_, all)) => all.contains(id),
+            (SortKey::Named(..), _) | (SortKey::Field(..), Order::Named(..)) => false,
+            _ => true,
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(Error::invalid("the order has changed in the meantime: start again at the first page")
+                .with_code(Code::InvalidCursor)),
+        }
+    }
+
     /// Returns the start of a walk after `after`; `None` when there is nothing to walk through.
     pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
         if self.located.node().kind.is_leaf() {

@@ -155,6 +155,7 @@ impl Session {
         let (mut columns, types) = self.columns(&target).await?;
         // A template knows no list of this site collection.
         columns.retain(|column| !matches!(column.kind, ColumnKind::Lookup(_)));
+        drop_unreadable(&mut columns);
         let settings = self.library_settings(&target).await?;
         let views = self.views(&target).await?;
         let is_list = item.kind == NodeKind::List;
@@ -188,6 +189,23 @@ impl Session {
         let size = list.rows.iter().map(|row| row.to_string().len()).sum();
         budget.0 = budget.0.checked_sub(size).ok_or_else(too_large)?;
         Ok(list)
+    }
+}
+
+/// Leaves out formulas that read a column which is not there, with the columns that they calculate.
+fn drop_unreadable(columns: &mut Vec<Column>) {
+    let is_read = |columns: &[Column], text: &str| {
+        let known = columns.iter().map(|one| FormulaColumn { id: one.id, name: &one.name, kind: &one.kind });
+        text.is_empty() || Formula::parse(text, &known.collect::<Vec<_>>(), Uses { today_and_me: true }).is_ok()
+    };
+    // Another formula may read a column that goes.
+    while let Some(at) = columns.iter().position(|column| !is_read(columns, &column.options.formula)) {
+        columns.remove(at);
+    }
+    let known = columns.clone();
+    for column in columns.iter_mut().filter(|column| !is_read(&known, &column.options.check)) {
+        column.options.check.clear();
+        column.options.message.clear();
     }
 }
 
@@ -250,7 +268,8 @@ fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<to
                 row.insert(name.clone(), value);
             }
         }
-        let is_whole = columns.iter().all(|column| !column.required || row.contains_key(&column.name));
+        let is_needed = |column: &&&ColumnRow| column.required && !matches!(column.kind, ColumnKind::Lookup(_));
+        let is_whole = columns.iter().filter(is_needed).all(|column| row.contains_key(&column.name));
         found.extend(is_whole.then_some((id, row)));
         Ok(())
     })?;

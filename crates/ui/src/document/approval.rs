@@ -142,7 +142,8 @@ pub async fn approve(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
 pub async fn ask_reject(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Publish).await?;
     // The link says which version its page showed.
-    let seen = query.as_deref().and_then(|query| query.strip_prefix("seen=")).map_or_else(|| item.etag(), str::to_owned);
+    let seen =
+        query.as_deref().and_then(|query| query.strip_prefix("seen=")).map_or_else(|| item.etag(), str::to_owned);
     Ok(html(&reject_form(&visit.page, &item, &seen, "")))
 }
 

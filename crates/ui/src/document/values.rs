@@ -211,7 +211,12 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
             was.push((column.id, now.cloned()));
         }
         let text = fields.trimmed(&field_name(column.id));
-        let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
+        let value = match text.is_empty() {
+            true => None,
+            // What was not changed stays what it is, even if its text stands for something else by now.
+            false if text == cells::edited(&visit.page, &names, now).trim() => now.cloned(),
+            false => Some(read(visit, column, text).await?),
+        };
         values.push((column.id, value));
     }
     let content_type = match fields.text("content_type").as_str() {

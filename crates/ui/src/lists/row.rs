@@ -164,7 +164,14 @@ pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: Submitt
     let (columns, _) = session.columns(&target).await?;
     let value =
         |column: &Column| version.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone());
-    let filled_in = columns.iter().filter(|column| !column.is_calculated());
+    let known =
+        session.value_names(&target, &version.values.iter().map(|(_, value)| value).collect::<Vec<_>>()).await?;
+    // An entry that is gone, or that the caller may not open, cannot be set again: the present one stays.
+    let is_settable = |column: &&Column| match value(column) {
+        Some(ColumnValue::Lookup(id)) => known.entries.contains_key(&id),
+        _ => true,
+    };
+    let filled_in = columns.iter().filter(|column| !column.is_calculated()).filter(is_settable);
     let values = filled_in.map(|column| (column.id, value(column))).collect();
     session.set_values(&target, ValuesChange { values, ..ValuesChange::default() }).await?;
     let item = session.item(&target).await?;

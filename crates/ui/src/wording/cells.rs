@@ -107,10 +107,7 @@ pub fn edited(page: &Page, names: &ValueNames, value: Option<&ColumnValue>) -> S
         Some(ColumnValue::Date(time)) => format::date(*time),
         Some(ColumnValue::Person(id)) => names.people.get(id).map(people::typed).unwrap_or_default(),
         Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
-        // An entry that the caller may not open stays as it is when the field is sent back.
-        Some(ColumnValue::Lookup(id)) => {
-            names.entries.get(id).map_or_else(|| format!("({id})"), repository::EntryName::typed)
-        }
+        Some(ColumnValue::Lookup(id)) => names.typed_entry(*id),
         None => String::new(),
     }
 }

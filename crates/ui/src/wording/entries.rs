@@ -18,7 +18,7 @@ pub async fn suggestions(session: &Session, list: Id) -> Result<Vec<String>> {
 }
 
 fn typed(row: &Item) -> String {
-    EntryName { title: row.shown_name().to_owned(), number: row.name.clone() }.typed()
+    EntryName::new(row.title.as_deref(), &row.name).typed()
 }
 
 /// Returns the lists whose entries a new column of a library or list can take: those of its site.

@@ -35,7 +35,7 @@ pub fn written<'a>(value: &'a ColumnValue, names: &ValueNames) -> Cow<'a, str> {
         ColumnValue::Date(at) => date(*at).into(),
         ColumnValue::Person(id) => guarded(&person_name(names, *id)).into_owned().into(),
         ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
-        ColumnValue::Lookup(id) => guarded(&entry_name(names, *id)).into_owned().into(),
+        ColumnValue::Lookup(id) => guarded(&names.typed_entry(*id)).into_owned().into(),
     }
 }
 
@@ -63,12 +63,6 @@ pub fn elapsed(millis: u64) -> String {
 pub fn person_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
     let name = names.people.get(&id).map(|name| name.login.as_deref().unwrap_or(&name.name));
     name.map_or_else(|| id.to_string().into(), Cow::Borrowed)
-}
-
-/// Returns the text by which a file names an entry of another list. One that the caller may not open has its identifier
-/// in parentheses, so that reading the file back empties nothing.
-pub fn entry_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
-    names.entries.get(&id).map_or_else(|| format!("({id})").into(), |entry| Cow::Borrowed(entry.title.as_str()))
 }
 
 /// How the fields of a table are written.

@@ -13,7 +13,7 @@ mod send;
 mod table;
 
 pub(super) use cut::cut;
-pub(super) use fields::{NUMBER, entry_name, person_name};
+pub(super) use fields::{NUMBER, person_name};
 pub(super) use send::names_in;
 
 pub use import::{Mode, Refusal, Report, import};

@@ -157,7 +157,9 @@ impl Walk<'_> {
                 content_type_id: old.content_type_id.and_then(|id| found.types.get(&id).copied()),
                 options,
             };
-            if change.options.formula.is_empty() && change.options.check.is_empty() {
+            // The list of a lookup column may not be there any more.
+            let is_lookup = matches!(change.kind, ColumnKind::Lookup(_));
+            if change.options.formula.is_empty() && change.options.check.is_empty() && !is_lookup {
                 let id = self.session.create_column(&target, change).await?;
                 found.columns.insert(old.id, (id, old.kind));
             } else {

@@ -5,7 +5,7 @@
 mod support;
 
 use model::{Code, Id, LibrarySettings, Name, Right, VersionNumber, Versioning};
-use repository::{CheckIn, Session, UploadOptions, VersionChoice};
+use repository::{CheckIn, Session, Target, UploadOptions, VersionChoice};
 use support::{Farm, at, each_farm, put, read, to, with_rights};
 
 const FIRST: VersionNumber = VersionNumber::new(0, 1);

@@ -5,7 +5,10 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::column::ColumnRow;
 use database::content::{node, record};
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right};
+use model::{
+    Code, ColumnKind, ColumnRole, ColumnValue, Error, Formula, FormulaColumn, Id, MAX_PAGE, NodeKind, Result, Right,
+    Uses,
+};
 
 use super::format::{
     ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, MAX_TEMPLATE_BYTES,

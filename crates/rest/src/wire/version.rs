@@ -1,6 +1,6 @@
 //! Versions.
 
-use repository::{Submission, Version};
+use repository::{Submission, Version, etag};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

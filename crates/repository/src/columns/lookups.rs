@@ -155,9 +155,9 @@ impl Session {
         content.database.read(read).await
     }
 
-    /// Returns the entry of a list that a text stands for: its title with its number, as in `Website (17)`, its title, in
-    /// any case, or its number, as in `#17`; in this order. An identifier, as in `id:4711`, stands for itself, whether or
-    /// not there is such an entry.
+    /// Returns the entry of a list that a text stands for: its title with its number, as in `Website (17)`, its title,
+    /// in any case, or its number, as in `#17`; in this order. An identifier, as in `id:4711`, stands for itself,
+    /// whether or not there is such an entry.
     ///
     /// # Errors
     /// `NotFound` for a list that the caller may not open; `Invalid` with code `unknown_entry`, and with code
@@ -172,9 +172,11 @@ impl Session {
         Ok(self.view(&Target::Id(list), find).await?.1)
     }
 
-    /// Refuses a lookup column whose list is not one of the same site collection that the caller may open.
+    /// Refuses a lookup column whose list is not one of the same site collection that the caller may open. The caller
+    /// must be able to manage the holder.
     pub(crate) async fn require_list(&self, holder: &Target, kind: &ColumnKind) -> Result<()> {
         let ColumnKind::Lookup(list) = *kind else { return Ok(()) };
+        let holder = self.library(holder).await?;
         let no_list = || {
             Error::invalid(
                 "a lookup column takes the entries of a list in the same site collection: there is no such list",
@@ -186,7 +188,7 @@ impl Session {
             found => found?,
         };
         let fits = found.kind == NodeKind::List && found.rights.has(Right::View);
-        match fits && found.collection_id == self.item(holder).await?.collection_id {
+        match fits && found.collection_id == holder.node().collection_id {
             true => Ok(()),
             false => Err(no_list()),
         }

@@ -45,8 +45,8 @@ pub struct Rejection {
 }
 
 impl Session {
-    /// Returns the submission of the latest draft of a document; `None` if it was not submitted, or if the caller does not
-    /// see drafts of the document.
+    /// Returns the submission of the latest draft of a document; `None` if it was not submitted, or if the caller does
+    /// not see drafts of the document.
     ///
     /// # Errors
     /// `NotFound` for an item that is no document or that the caller may not open.
@@ -124,8 +124,8 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Publishes the draft that was submitted. `seen` is the version that the caller has looked at. Without a comment the
-    /// version keeps the comment of its author.
+    /// Publishes the draft that was submitted. `seen` is the version that the caller has looked at. Without a comment
+    /// the version keeps the comment of its author.
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Conflict` with code `not_submitted`, and with code `overtaken` if the
@@ -145,8 +145,8 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Rejects the draft that was submitted. `seen` is the version that the caller has looked at. Its author can change it
-    /// and submit it again.
+    /// Rejects the draft that was submitted. `seen` is the version that the caller has looked at. Its author can change
+    /// it and submit it again.
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Invalid` with code `reason_required` without a reason; `Conflict`

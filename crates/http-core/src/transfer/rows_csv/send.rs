@@ -86,6 +86,6 @@ async fn lines(session: &Session, listed: &Listed) -> Result<String> {
 }
 
 /// Returns the names of what the values of a page stand for.
-pub async fn names_in(session: &Session, listed: &Listed) -> Result<ValueNames> {
+pub(crate) async fn names_in(session: &Session, listed: &Listed) -> Result<ValueNames> {
     session.value_names(&listed.place.id.into(), &listed.values.values().collect::<Vec<_>>()).await
 }

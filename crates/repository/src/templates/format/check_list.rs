@@ -202,8 +202,8 @@ fn languages_of(list: &ListTemplate) -> Vec<&str> {
     languages
 }
 
-/// Checks formulas, default values, checks, and the conditions of views. They name columns and choices as the template does, so they are the same
-/// in every language.
+/// Checks formulas, default values, checks, and the conditions of views. They name columns and choices as the template
+/// does, so they are the same in every language.
 fn check_options(list: &ListTemplate) -> Result<()> {
     let place = match list.holds {
         Holds::Documents => NodeKind::Library,

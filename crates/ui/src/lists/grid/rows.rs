@@ -28,7 +28,8 @@ pub struct ColumnJson {
     /// The column's word in addresses.
     id: String,
     name: String,
-    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`; `time` and `name` for built-in ones.
+    /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`; `time` and `name` for
+    /// built-in ones.
     kind: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<String>,

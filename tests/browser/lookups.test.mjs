@@ -48,6 +48,7 @@ for (const scheme of ['light', 'dark']) {
   for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
     test(`entries are chosen in forms: ${scheme}, ${screen}`, async () => {
       const page = await openPage(browser, server, { scheme, viewport });
+      page.expectFault(/400/);
       await signIn(page);
       const list = await makeTasks(page, `Tasks ${scheme} ${screen}`);
       await page.goto(`/browse/${encodeURIComponent(list.name)}`);

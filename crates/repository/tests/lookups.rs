@@ -28,8 +28,10 @@ async fn projects(admin: &Session) -> (Target, Id, [Id; 3]) {
 }
 
 fn id_of(target: &Target) -> Id {
-    let Target::Id(id) = target else { panic!("a list is named by identifier") };
-    *id
+    match target {
+        Target::Id(id) => *id,
+        Target::Path(_) => Id::NONE,
+    }
 }
 
 async fn member(farm: &Farm) -> Session {

@@ -23,7 +23,7 @@ pub struct Approval {
     pub may_decide: bool,
     /// True if the caller may take the submission back.
     pub may_withdraw: bool,
-    /// True if the caller may publish the latest draft.
+    /// True if the caller may publish the latest draft, and nobody has submitted it.
     pub may_publish: bool,
 }
 
@@ -69,7 +69,7 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
         submitted,
         may_submit: is_draft && edits && !may_publish && !waits,
         may_decide: is_draft && waits && may_publish,
-        may_publish: is_draft && may_publish,
+        may_publish: is_draft && may_publish && !waits,
         may_withdraw: waits && edits && item.check_out.is_none() && (is_own || item.rights.has(Right::Override)),
     })
 }

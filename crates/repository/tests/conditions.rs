@@ -1,7 +1,5 @@
 //! Tests of formulas as conditions of listings; on both engines.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
-
 mod support;
 
 use model::{Code, ColumnKind, ColumnValue, Right, Timestamp};

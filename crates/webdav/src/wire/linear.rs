@@ -15,6 +15,8 @@ use http_core::server::edge::MAX_HEAD;
 /// short to count (`NOTHING`).
 const FACTOR: u32 = 9;
 const NOTHING: Duration = Duration::from_millis(2);
+/// Number of further measurements after one that does not fit: other load can slow a thread down, but not every time.
+const ATTEMPTS: usize = 4;
 /// Limit on bytes of an XML body.
 const BODY: usize = 1 << 20;
 
@@ -38,9 +40,14 @@ fn assert_linear(what: &str, most: usize, made: impl Fn(usize) -> String, read: 
     let (quarter, whole) = (made(most / 4), made(most));
     assert!(whole.len() <= most, "{what}: {} bytes of {most}", whole.len());
     assert!(whole.len() > most / 2, "{what}: {} bytes of {most}", whole.len());
-    let (some, all) = (cost(|| read(&quarter)), cost(|| read(&whole)));
-    println!("{what}: {some:?} and {all:?}");
-    assert!(all <= some * FACTOR + NOTHING, "{what}: {some:?} for a quarter, {all:?} for the whole");
+    let measure = || (cost(|| read(&quarter)), cost(|| read(&whole)));
+    let is_linear = |(some, all): &(Duration, Duration)| *all <= *some * FACTOR + NOTHING;
+    let mut attempts = (0..ATTEMPTS).map(|_| measure());
+    let first = measure();
+    assert!(
+        is_linear(&first) || attempts.any(|times| is_linear(&times)),
+        "{what}: {first:?} for a quarter and the whole"
+    );
 }
 
 /// Repeats `text` up to a length.

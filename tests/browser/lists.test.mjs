@@ -149,7 +149,7 @@ test('a view is filtered by a formula, which is kept when a column is renamed', 
   };
   await page.goto('/browse/Formulas');
   await filter('[Effort] > 1 and [Effort] < 3');
-  await page.getByText('Task 3').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Task 3', exact: true }).waitFor({ state: 'detached' });
   assert.deepEqual(await titles(), ['Task 2']);
   await look(page, 'lists/condition');
   await server.json('PUT', `/api/v1/items/${list.id}/columns/${effort}`, { name: 'Hours', kind: 'number' });

@@ -45,8 +45,8 @@ pub struct LibrarySettings {
     pub minor_limit: u32,
     /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
-    /// True if drafts are published by approval: whoever may publish also needs the right to override, and others
-    /// submit their drafts. Needs [`Versioning::MajorMinor`].
+    /// True if a draft needs approval: publishing then takes the right to override as well. Needs
+    /// [`Versioning::MajorMinor`].
     pub approval: bool,
 }
 

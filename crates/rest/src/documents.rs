@@ -257,7 +257,7 @@ async fn submit(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Comme
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 
-/// Take a submission back
+/// Withdraw a submission
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/submission",

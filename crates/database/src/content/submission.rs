@@ -19,24 +19,24 @@ statements! {
     DELETE = "DELETE FROM submission WHERE node_id = $1";
 }
 
-/// A draft that was submitted, and what was decided if it was rejected.
+/// A draft that was submitted, and the rejection if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmissionRow {
     /// The document.
     pub node_id: Id,
     /// The version that was submitted.
     pub version_id: Id,
-    /// Who submitted it, and when.
+    /// Identifier of the submitter.
     pub submitted_by: Id,
     /// Time of the submission.
     pub submitted_at: Timestamp,
-    /// What the submitter says.
+    /// Comment of the submitter.
     pub comment: String,
-    /// Who rejected it; `None` while nobody has decided.
+    /// Identifier of the person who rejected it; `None` while it waits.
     pub decided_by: Option<Id>,
     /// Time of the rejection.
     pub decided_at: Option<Timestamp>,
-    /// Why it was rejected.
+    /// Reason of the rejection; empty while it waits.
     pub decision: String,
 }
 

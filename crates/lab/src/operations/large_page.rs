@@ -1,4 +1,4 @@
-//! A long page with its contents and resources.
+//! A page with 100 KB of text and a table of contents, with its resources.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::sign_in::signed_in;
 use super::user::User;
 use crate::wire::{Fault, address, encode};
 
-/// A long page with its contents and resources.
+/// A page with 100 KB of text and a table of contents, with its resources.
 pub const OPERATION: Operation = Operation {
     name: "large-page",
     description: "A page with 100 KB of text and a table of contents",
@@ -34,7 +34,7 @@ async fn prepare(user: &mut User, share: &Share) -> Result<(), Fault> {
         return Ok(());
     }
     page_library::make(user).await?;
-    // Several users may write the same text: 423 and 409 are answers to those who meet.
+    // Users who write it at the same time get 409 or 423.
     page_library::put(user, NAME, text()).await?.expect(&[200, 201, 409, 423])?;
     user.notes_by_key.insert(MADE, String::new());
     Ok(())

@@ -1,5 +1,4 @@
-//! The way of a page to its readers: checking it out, writing it, checking it in as a draft, submitting the draft, and
-//! approving it.
+//! Approval of a page: check-out, new text, check-in as a draft, submission, approval.
 
 use hyper::Method;
 
@@ -8,7 +7,7 @@ use super::page_library;
 use super::user::User;
 use crate::wire::{Fault, RequestBody, RequestBuilder};
 
-/// The way of a page to its readers.
+/// Approval of a page.
 pub const OPERATION: Operation = Operation {
     name: "page-workflow",
     description: "Checking out a page, writing it, checking it in, submitting and approving it",

@@ -23,8 +23,10 @@ use super::set::ColumnSet;
 
 /// Limit on the lookup columns of one library or list.
 pub(crate) const MAX_LOOKUPS: usize = 8;
-/// Number of entries with one title that are looked at.
+/// Limit on the entries with the same beginning of their titles that are compared. Further ones are not found.
 const MAX_SAME: usize = 100;
+/// Beginning of the text that stands for an entry by its identifier.
+const BY_ID: &str = "id:";
 /// Number of entries that one statement reads.
 const AT_ONCE: usize = 500;
 
@@ -36,9 +38,6 @@ pub struct ValueNames {
     /// Entries that the caller may open, by identifier.
     pub entries: HashMap<Id, EntryName>,
 }
-
-/// Beginning of the text that stands for an entry by its identifier.
-const BY_ID: &str = "id:";
 
 impl ValueNames {
     /// Returns the text that stands for an entry and no other in forms and files: its title with its number. An entry
@@ -70,7 +69,7 @@ impl EntryName {
     }
 }
 
-/// Entries that were found for changes of one request.
+/// Lists and entries that were checked for earlier changes of one request.
 #[derive(Default)]
 pub(crate) struct FoundEntries(HashSet<(Id, Id)>);
 
@@ -207,7 +206,7 @@ fn find(reader: &mut Reader<'_>, list: &Viewed, text: &str) -> Result<Id> {
         let found = node::find_child(reader, list.node().id, &name.folded())?;
         Ok::<_, Error>(found.filter(opens))
     };
-    // What forms and files have comes first: whoever adds an entry with such a title takes no value over.
+    // Otherwise an entry with the title `Website (17)` would take over the values of entry 17.
     if let Some((title, number)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
         let found = numbered(reader, number)?;
         if let Some(row) = found.filter(|row| fold(&name_of(row).title) == fold(title.trim())) {
@@ -243,7 +242,7 @@ fn titled(reader: &mut Reader<'_>, list: &Viewed, wanted: &str) -> Result<Vec<No
     };
     let ids = record::with_value(reader, list.node().id, title.slot, &SortValue::text(wanted), MAX_SAME)?;
     let mut rows = node::find_many(reader, &ids)?;
-    // Only the beginning of a title is compared by its position.
+    // The index holds the first 100 characters of a title.
     rows.retain(|row| fold(row.title.as_deref().unwrap_or_default().trim()) == wanted);
     Ok(rows)
 }

@@ -86,7 +86,8 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.lock_row(transaction, id)?;
             let is_by_approval = library::find(transaction, id)?.is_some_and(|before| before.approval);
-            // Otherwise who may change settings could publish without approval for a moment.
+            // Whoever manages libraries but may not approve could otherwise switch approval off, publish, and switch it
+            // on again.
             if is_by_approval && !settings.approval && !checked.access.rights(row.scope_id).has(Right::Override) {
                 return Err(Error::lacking(Right::Override, &row.name));
             }

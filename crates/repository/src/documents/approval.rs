@@ -23,20 +23,20 @@ pub struct Submission {
     pub version_id: Id,
     /// Its number.
     pub version: VersionNumber,
-    /// Who submitted it.
+    /// Identifier of the submitter.
     pub by: Id,
     /// Time of the submission.
     pub at: Timestamp,
-    /// What the submitter says.
+    /// Comment of the submitter.
     pub comment: String,
-    /// The rejection; `None` while nobody has decided.
+    /// The rejection; `None` while the draft waits.
     pub rejection: Option<Rejection>,
 }
 
 /// The rejection of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Who rejected it.
+    /// Identifier of the person who rejected it.
     pub by: Id,
     /// Time of the rejection.
     pub at: Timestamp,
@@ -100,7 +100,7 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Takes a submission back. Only who submitted it may, and who may override.
+    /// Withdraws a submission. The caller must have submitted the draft, or have the right to override.
     ///
     /// # Errors
     /// `Forbidden`; `Conflict` with code `not_submitted`.
@@ -129,7 +129,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Conflict` with code `not_submitted`, and with code `overtaken` if the
-    /// draft has changed since it was submitted.
+    /// submitted version is not `seen`.
     #[boxed]
     pub async fn approve(&self, target: &Target, seen: Id, comment: &str) -> Result<VersionNumber> {
         require_comment(comment)?;
@@ -150,7 +150,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` without the right to publish; `Invalid` with code `reason_required` without a reason; `Conflict`
-    /// with code `not_submitted`, and with code `overtaken` if the draft has changed since it was submitted.
+    /// with code `not_submitted`, and with code `overtaken` if the submitted version is not `seen`.
     #[boxed]
     pub async fn reject(&self, target: &Target, seen: Id, reason: &str) -> Result<()> {
         require_comment(reason)?;
@@ -178,8 +178,8 @@ impl Session {
     }
 }
 
-/// Returns the submission that waits for a decision on the latest version, which is the one that was `seen`. Numbers of
-/// versions are no proof: some saves replace a version by another one with its number.
+/// Returns the submission of the latest version, if it waits for a decision and is the one that was `seen`. Identifiers
+/// are compared, because a save can replace a version by another one with the same number.
 fn waiting(transaction: &mut Transaction<'_>, row: &NodeRow, seen: Id) -> Result<SubmissionRow> {
     let found = submission::find(transaction, row.id)?.filter(|found| found.decided_by.is_none());
     let found = found.ok_or_else(|| not_submitted(&row.name))?;

@@ -64,7 +64,8 @@ pub(super) fn draft_of(row: &NodeRow) -> Result<Id> {
     })
 }
 
-/// Removes the submission of a document whose draft was overtaken, where there can be one.
+/// Removes the submission of a document that has a newer version. Libraries without drafts have no submissions, and
+/// save the statement.
 pub(crate) fn forget_submission(
     transaction: &mut Transaction<'_>,
     document: Id,

@@ -153,8 +153,8 @@ impl Session {
     }
 }
 
-/// Makes the latest draft of a locked document its next major version. Without a comment it keeps that of its author. A
-/// submission of it is settled.
+/// Makes the latest draft of a locked document its next major version. Without a comment it keeps that of its author.
+/// Removes its submission.
 pub(super) fn publish_latest(
     transaction: &mut Transaction<'_>,
     guard: &Guard,

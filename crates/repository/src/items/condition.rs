@@ -12,7 +12,7 @@ use crate::columns::{WITH_NOW_AND_ME, invalid_formula};
 /// Limit on the steps that the condition takes for one item. What is beyond counts as not fulfilled.
 const MAX_STEPS: usize = 5_000;
 
-/// A condition that is looked at for many items.
+/// A condition, parsed once and evaluated for many items.
 pub(super) struct Condition {
     formula: Formula,
     context: FormulaContext,

@@ -20,7 +20,7 @@ use super::order::{ListRequest, Order, Sort, SortKey};
 
 /// Time after which a filtered walk stops with the items found so far.
 const TIME: Duration = Duration::from_millis(150);
-/// Items for which a condition is looked at before the next check of the time.
+/// Number of items for which a condition is evaluated between two checks of the time.
 const MAX_CONDITIONS: usize = 200;
 
 /// State of a walk between two slices.

@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 1_000_000;
 /// Limit on the stored bytes of the rows that one request edits or deletes. They are in memory together.
 const MAX_STORED_BYTES: i64 = 16 << 20;
 
-/// What the changes of one request found out about other rows.
+/// Facts about other rows that the changes of one request have in common.
 #[derive(Default)]
 struct OtherRows {
     taken: TakenValues,

@@ -326,7 +326,10 @@ fn no_collection() -> Error {
     Error::not_found("the site collection was removed")
 }
 
-/// Refuses to publish an item of a library with drafts to somebody with these rights who may not.
+/// Checks that these rights suffice to publish an item of a library with drafts.
+///
+/// # Errors
+/// `Forbidden`, with code `approval_required` if only the right to override is missing.
 pub(crate) fn require_publisher(settings: &LibrarySettings, rights: Rights, name: &str) -> Result<()> {
     match settings.may_publish(rights) {
         true => Ok(()),

@@ -103,7 +103,8 @@ pub struct ColumnForm {
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
     pub choices: Vec<String>,
-    /// The list whose entries a lookup column takes, in the same site collection. An existing column keeps it.
+    /// The list whose entries a lookup column takes, in the same site collection. Needed for a lookup column, also when
+    /// it is changed; the list itself cannot be changed.
     #[serde(default)]
     pub list: Option<IdText>,
     /// Set when a row cannot be saved, or a document checked in, without a value.

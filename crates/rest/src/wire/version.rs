@@ -84,9 +84,9 @@ pub struct SubmissionJson {
     pub submitted_by: PersonJson,
     /// Time of the submission.
     pub submitted_at: String,
-    /// What the submitter says.
+    /// Comment of the submitter.
     pub comment: String,
-    /// The rejection; absent while nobody has decided.
+    /// The rejection; absent while the draft waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejection: Option<RejectionJson>,
 }

@@ -13,7 +13,7 @@ use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::names;
 
-/// What the page of a document says of the approval of its latest draft.
+/// Approval of the latest draft, as the page of its document shows it.
 pub struct Approval {
     /// The submission, if there is one for the latest draft.
     pub submitted: Option<Submitted>,
@@ -35,13 +35,13 @@ pub struct Submitted {
     pub by: String,
     /// Time of the submission.
     pub at: Timestamp,
-    /// What the submitter says.
+    /// Comment of the submitter.
     pub comment: String,
     /// Name of who rejected it, the time and the reason.
     pub rejection: Option<(String, Timestamp, String)>,
 }
 
-/// Returns what to say of the approval of a document.
+/// Returns the approval of the latest draft of a document, as the caller sees it.
 pub async fn of(visit: &Visit, item: &Item) -> Result<Approval> {
     let session = &visit.session;
     let is_draft = !item.version.is_major() && !item.working && item.check_out.is_none();

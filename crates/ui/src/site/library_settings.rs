@@ -107,7 +107,7 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
     })
 }
 
-/// What the form for a column offers.
+/// Choices in the form for a column.
 struct Offered {
     types: Vec<ContentType>,
     /// Lists whose entries a new column can take.

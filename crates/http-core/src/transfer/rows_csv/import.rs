@@ -164,7 +164,7 @@ async fn save(
     }
 }
 
-/// What the texts of a file stand for, as far as they were looked up.
+/// People and entries that texts of a file name, as far as they were looked up.
 #[derive(Default)]
 struct Found {
     people: HashMap<String, Id>,

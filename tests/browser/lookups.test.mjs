@@ -65,7 +65,7 @@ for (const scheme of ['light', 'dark']) {
       await link.click();
       await page.getByRole('heading', { name: 'Website' }).waitFor();
       await page.goto(`/browse/${encodeURIComponent(list.name)}?f-${list.column}=archive`);
-      await page.getByText('Design').waitFor({ state: 'detached' });
+      await page.getByText('Nothing here matches the filter').waitFor();
       await page.goto(`/browse/${encodeURIComponent(list.name)}?f-${list.column}=${encodeURIComponent('website (4)')}`);
       await page.getByRole('link', { name: 'Design', exact: true }).click();
       await page.getByRole('link', { name: 'Website', exact: true }).waitFor();

@@ -300,6 +300,7 @@ test('what others changed meanwhile is asked about cell by cell', async () => {
   await cell(page, 1, TASK).click();
   await page.keyboard.press('Control+V');
   await page.getByRole('button', { name: '2 cells need attention' }).click();
+  await saved(page);
   assert.deepEqual((await stored(list))[0], { Task: 'both', Effort: 11, Note: 'theirs' }, 'the third cell is saved');
   const note = page.locator('.grid-note');
   await note.getByText('changed this cell in the meantime to “theirs”. You typed “my note”.').waitFor();
@@ -354,6 +355,7 @@ test('what is refused stays at its cell, with the reason', async () => {
   await cell(page, 1, TASK).click();
   await page.keyboard.press('Control+V');
   await page.getByRole('button', { name: '2 cells need attention' }).waitFor();
+  await saved(page);
   assert.deepEqual(await stored(list), [{ Task: 'x', Effort: 7 }, { Task: 'two', Effort: 5 }], 'the other cells are saved');
   for (const [row, column] of [[1, EFFORT], [2, TASK]]) {
     await cell(page, row, column).click();
@@ -363,6 +365,7 @@ test('what is refused stays at its cell, with the reason', async () => {
   await page.keyboard.type('3');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: '2 cells need attention' }).waitFor();
+  await saved(page);
   assert.equal((await stored(list)).length, 2);
   await cell(page, 3, TASK).click();
   await page.keyboard.type('new');

@@ -161,7 +161,7 @@ test('a page is the home page of its site', async () => {
 test('a draft is submitted, rejected, changed and approved', async () => {
   const [berta, roles] = [(await (await server.api('GET', '/api/v1/users')).json()).items.find(({ login }) => login === 'berta'), (await (await server.api('GET', '/api/v1/roles')).json()).items];
   const site = await (await server.api('GET', '/api/v1/items/by-path?path=')).json();
-  const made = await server.json('POST', `/api/v1/items/${site.id}/libraries`, { name: 'News', settings: { versioning: 'major-minor', approval: true } });
+  const made = await server.json('POST', `/api/v1/items/${site.id}/libraries`, { name: 'News', settings: { versioning: 'major-minor', require_approval: true } });
   const library = await made.json();
   await server.json('POST', `/api/v1/items/${library.id}/permissions/break`, { copy: true });
   await server.json('POST', `/api/v1/items/${library.id}/permissions/grants`, { principal: berta.id, role: roles.find(({ name }) => name === 'Contribute').id });

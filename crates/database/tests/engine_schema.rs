@@ -284,7 +284,7 @@ async fn older_databases_get_templates_and_options_of_sites() {
         [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
     const OLDER_CONTENT: [Sql; 8] = [
         Sql::new("DROP TABLE submission"),
-        Sql::new("ALTER TABLE library DROP COLUMN approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -355,7 +355,7 @@ const FOLDER: Id = Id::new(3);
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
     const STEPS: [Sql; 22] = [
         Sql::new("DROP TABLE submission"),
-        Sql::new("ALTER TABLE library DROP COLUMN approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -410,7 +410,7 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
     const STEPS: [Sql; 14] = [
         Sql::new("DROP TABLE submission"),
-        Sql::new("ALTER TABLE library DROP COLUMN approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),

@@ -47,7 +47,7 @@ pub struct LibrarySettings {
     pub require_checkout: bool,
     /// True if a draft needs approval: publishing then takes the right to override as well. Needs
     /// [`Versioning::MajorMinor`].
-    pub approval: bool,
+    pub require_approval: bool,
 }
 
 impl LibrarySettings {
@@ -63,7 +63,7 @@ impl LibrarySettings {
         if self.major_limit > Self::MAX_VERSIONS || self.minor_limit > Self::MAX_VERSIONS {
             return Err(Error::invalid(format!("at most {} versions can be kept; 0 keeps all", Self::MAX_VERSIONS)));
         }
-        if self.approval && self.versioning != Versioning::MajorMinor {
+        if self.require_approval && self.versioning != Versioning::MajorMinor {
             return Err(Error::invalid("approval is for drafts, and only the versioning major-minor keeps drafts")
                 .with_code(Code::ApprovalWithoutDrafts));
         }
@@ -72,7 +72,7 @@ impl LibrarySettings {
 
     /// Returns whether somebody with these rights may publish documents.
     pub fn may_publish(&self, rights: Rights) -> bool {
-        rights.has(Right::Publish) && (!self.approval || rights.has(Right::Override))
+        rights.has(Right::Publish) && (!self.require_approval || rights.has(Right::Override))
     }
 }
 
@@ -83,7 +83,7 @@ impl Default for LibrarySettings {
             major_limit: 500,
             minor_limit: 10,
             require_checkout: false,
-            approval: false,
+            require_approval: false,
         }
     }
 }

@@ -166,8 +166,8 @@ async fn a_library_publishes_by_approval_alone() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
         let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
-        let by_approval = LibrarySettings { approval: true, ..drafts.clone() };
-        let without_drafts = LibrarySettings { approval: true, ..LibrarySettings::default() };
+        let by_approval = LibrarySettings { require_approval: true, ..drafts.clone() };
+        let without_drafts = LibrarySettings { require_approval: true, ..LibrarySettings::default() };
         let refused = admin.create_library(&at(""), &Name::new("No").unwrap(), without_drafts.clone()).await;
         assert_eq!(refused.unwrap_err().code(), Code::ApprovalWithoutDrafts);
         for (name, settings) in [("News", &by_approval), ("Free", &drafts)] {

@@ -280,28 +280,28 @@ async fn withdraw(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode
     operation_id = "approve_draft",
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item")),
-    request_body = Decision,
+    request_body = ApprovalForm,
     responses((status = 200, description = "The published version", body = NewVersion))
 )]
-async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<Reply<NewVersion>> {
+async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<ApprovalForm>) -> Answer<Reply<NewVersion>> {
     let version = caller.session.approve(&id.into(), version_of_etag(&said.etag)?, &said.comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 
 /// Reject the submitted draft
 ///
-/// The comment is the reason, which must be given.
+/// Its author sees the reason.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/reject",
     operation_id = "reject_draft",
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item")),
-    request_body = Decision,
+    request_body = RejectionForm,
     responses((status = 204, description = "Done"))
 )]
-async fn reject(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Decision>) -> Answer<StatusCode> {
-    caller.session.reject(&id.into(), version_of_etag(&said.etag)?, &said.comment).await?;
+async fn reject(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<RejectionForm>) -> Answer<StatusCode> {
+    caller.session.reject(&id.into(), version_of_etag(&said.etag)?, &said.reason).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,17 +5,17 @@ use model::{Id, Result, Timestamp};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    FIND = "SELECT node_id, version_id, submitted_by, submitted_at, comment, decided_by, decided_at, decision
+    FIND = "SELECT node_id, version_id, submitted_by, submitted_at, comment, rejected_by, rejected_at, reason
         FROM submission WHERE node_id = $1";
     WAITING = "SELECT s.submitted_at, s.node_id
         FROM submission s JOIN node n ON n.id = s.node_id AND n.version_id = s.version_id
-        WHERE s.decided_by IS NULL AND (s.submitted_at, s.node_id) > ($1, $2)
+        WHERE s.rejected_by IS NULL AND (s.submitted_at, s.node_id) > ($1, $2)
         ORDER BY s.submitted_at, s.node_id LIMIT $3";
     PUT = "INSERT INTO submission
-        (node_id, version_id, submitted_by, submitted_at, comment, decided_by, decided_at, decision)
+        (node_id, version_id, submitted_by, submitted_at, comment, rejected_by, rejected_at, reason)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (node_id) DO UPDATE SET version_id = excluded.version_id,
         submitted_by = excluded.submitted_by, submitted_at = excluded.submitted_at, comment = excluded.comment,
-        decided_by = excluded.decided_by, decided_at = excluded.decided_at, decision = excluded.decision";
+        rejected_by = excluded.rejected_by, rejected_at = excluded.rejected_at, reason = excluded.reason";
     DELETE = "DELETE FROM submission WHERE node_id = $1";
 }
 
@@ -33,11 +33,11 @@ pub struct SubmissionRow {
     /// Comment of the submitter.
     pub comment: String,
     /// Identifier of the person who rejected it; `None` while it waits.
-    pub decided_by: Option<Id>,
+    pub rejected_by: Option<Id>,
     /// Time of the rejection.
-    pub decided_at: Option<Timestamp>,
+    pub rejected_at: Option<Timestamp>,
     /// Reason of the rejection; empty while it waits.
-    pub decision: String,
+    pub reason: String,
 }
 
 fn read(row: &Row<'_>) -> Result<SubmissionRow> {
@@ -47,9 +47,9 @@ fn read(row: &Row<'_>) -> Result<SubmissionRow> {
         submitted_by: row.get(2)?,
         submitted_at: row.get(3)?,
         comment: row.get(4)?,
-        decided_by: row.get(5)?,
-        decided_at: row.get(6)?,
-        decision: row.get(7)?,
+        rejected_by: row.get(5)?,
+        rejected_at: row.get(6)?,
+        reason: row.get(7)?,
     })
 }
 
@@ -72,9 +72,9 @@ pub fn put(transaction: &mut Transaction<'_>, row: &SubmissionRow) -> Result<()>
         row.submitted_by,
         row.submitted_at,
         &row.comment,
-        row.decided_by,
-        row.decided_at,
-        &row.decision
+        row.rejected_by,
+        row.rejected_at,
+        &row.reason
     ];
     transaction.execute(PUT, &values).map(drop)
 }

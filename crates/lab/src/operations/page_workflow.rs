@@ -46,8 +46,8 @@ async fn run(user: &mut User) -> Result<(), Fault> {
     }
     let submission =
         user.client.send(RequestBuilder::get(format!("{item}/submission"))).await?.expect(&[200])?.json()?;
-    let decision = serde_json::json!({ "etag": submission["etag"], "comment": "Approved by the load lab" });
-    let answer = user.client.send(RequestBuilder::new(Method::POST, format!("{item}/approve")).json(&decision)).await?;
+    let approval = serde_json::json!({ "etag": submission["etag"], "comment": "Approved by the load lab" });
+    let answer = user.client.send(RequestBuilder::new(Method::POST, format!("{item}/approve")).json(&approval)).await?;
     let published = answer.expect(&[200])?.json()?;
     match published["version"].as_str() {
         Some(version) if version.ends_with(".0") => Ok(()),

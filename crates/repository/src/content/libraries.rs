@@ -85,15 +85,15 @@ impl Session {
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.lock_row(transaction, id)?;
-            let is_by_approval = library::find(transaction, id)?.is_some_and(|before| before.approval);
+            let is_by_approval = library::find(transaction, id)?.is_some_and(|before| before.require_approval);
             // Whoever manages libraries but may not approve could otherwise switch approval off, publish, and switch it
             // on again.
-            if is_by_approval && !settings.approval && !checked.access.rights(row.scope_id).has(Right::Override) {
+            if is_by_approval && !settings.require_approval && !checked.access.rights(row.scope_id).has(Right::Override) {
                 return Err(Error::lacking(Right::Override, &row.name));
             }
             library::put(transaction, id, &settings)?;
             let how = settings.versioning.as_str();
-            let approval = if settings.approval { ", publishing by approval" } else { "" };
+            let approval = if settings.require_approval { ", publishing by approval" } else { "" };
             guard.record(transaction, id, "library.settings", format!("{path} versioning {how}{approval}"))
         };
         guard.write(write).await

@@ -89,9 +89,9 @@ impl Session {
                 submitted_by: guard.caller(),
                 submitted_at: Timestamp::now(),
                 comment: comment.clone(),
-                decided_by: None,
-                decided_at: None,
-                decision: String::new(),
+                rejected_by: None,
+                rejected_at: None,
+                reason: String::new(),
             };
             submission::put(transaction, &submitted)?;
             guard.record(transaction, id, "document.submit", Detail::from(path.as_str()).fact(row.number))?;
@@ -113,7 +113,7 @@ impl Session {
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             let overrides = checked.access.rights(row.scope_id).has(Right::Override);
-            let found = submission::find(transaction, id)?.filter(|found| found.decided_by.is_none());
+            let found = submission::find(transaction, id)?.filter(|found| found.rejected_by.is_none());
             let found = found.ok_or_else(|| not_submitted(&row.name))?;
             if found.submitted_by != guard.caller() && !overrides {
                 return Err(Error::lacking(Right::Override, &row.name));
@@ -166,9 +166,9 @@ impl Session {
             let row = guard.lock_row(transaction, id)?;
             checked.require_publish(&library_of(transaction, &row)?, &row, row.number.next_major())?;
             let rejected = SubmissionRow {
-                decided_by: Some(guard.caller()),
-                decided_at: Some(Timestamp::now()),
-                decision: reason.clone(),
+                rejected_by: Some(guard.caller()),
+                rejected_at: Some(Timestamp::now()),
+                reason: reason.clone(),
                 ..waiting(transaction, &row, seen)?
             };
             submission::put(transaction, &rejected)?;
@@ -181,7 +181,7 @@ impl Session {
 /// Returns the submission of the latest version, if it waits for a decision and is the one that was `seen`. Identifiers
 /// are compared, because a save can replace a version by another one with the same number.
 fn waiting(transaction: &mut Transaction<'_>, row: &NodeRow, seen: Id) -> Result<SubmissionRow> {
-    let found = submission::find(transaction, row.id)?.filter(|found| found.decided_by.is_none());
+    let found = submission::find(transaction, row.id)?.filter(|found| found.rejected_by.is_none());
     let found = found.ok_or_else(|| not_submitted(&row.name))?;
     match row.version_id == Some(found.version_id) && found.version_id == seen {
         true => Ok(found),
@@ -201,13 +201,13 @@ fn not_submitted(name: &str) -> Error {
 }
 
 fn of_row(row: SubmissionRow, version: VersionNumber) -> Submission {
-    let rejection = row.decided_by.zip(row.decided_at);
+    let rejection = row.rejected_by.zip(row.rejected_at);
     Submission {
         version_id: row.version_id,
         version,
         by: row.submitted_by,
         at: row.submitted_at,
         comment: row.comment,
-        rejection: rejection.map(|(by, at)| Rejection { by, at, reason: row.decision }),
+        rejection: rejection.map(|(by, at)| Rejection { by, at, reason: row.reason }),
     }
 }

@@ -79,7 +79,7 @@ impl Session {
         if lists.iter().any(has_published_pages) {
             needs.push(known.clone().to(Right::Publish)?);
         }
-        if lists.iter().any(|list| has_published_pages(list) && list.approval == Some(true)) {
+        if lists.iter().any(|list| has_published_pages(list) && list.require_approval == Some(true)) {
             needs.push(known.clone().to(Right::Override)?);
         }
         if !grants.is_empty() {

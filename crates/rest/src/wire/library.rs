@@ -16,7 +16,7 @@ pub struct SettingsJson {
     /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
     /// True if drafts are published by approval only, which needs the right `override` beside `publish`.
-    pub approval: bool,
+    pub require_approval: bool,
 }
 
 impl From<LibrarySettings> for SettingsJson {
@@ -26,7 +26,7 @@ impl From<LibrarySettings> for SettingsJson {
             major_limit: settings.major_limit,
             minor_limit: settings.minor_limit,
             require_checkout: settings.require_checkout,
-            approval: settings.approval,
+            require_approval: settings.require_approval,
         }
     }
 }
@@ -47,7 +47,7 @@ pub struct SettingsChange {
     /// True if a document must be checked out before it is changed.
     pub require_checkout: Option<bool>,
     /// True if drafts are published by approval only, which needs `major-minor`.
-    pub approval: Option<bool>,
+    pub require_approval: Option<bool>,
 }
 
 impl SettingsChange {
@@ -58,7 +58,7 @@ impl SettingsChange {
             major_limit: self.major_limit.unwrap_or(before.major_limit),
             minor_limit: self.minor_limit.unwrap_or(before.minor_limit),
             require_checkout: self.require_checkout.unwrap_or(before.require_checkout),
-            approval: self.approval.unwrap_or(before.approval),
+            require_approval: self.require_approval.unwrap_or(before.require_approval),
         })
     }
 }

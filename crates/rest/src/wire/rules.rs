@@ -179,6 +179,10 @@ rules! {
     )));
     /// An author's comment on a version: up to 4,000 characters.
     CommentText => of_length(0, MAX_COMMENT).pattern(Some(r"^[^\u0000]*$"));
+    /// The reason of a rejection: 1 to 4,000 characters, not only white space.
+    ReasonText => of_length(1, MAX_COMMENT).pattern(Some(concat!(
+        r"^[^\u0000]*[^", control!(), blank!(), r"][^\u0000]*$"
+    )));
     /// A text without the character U+0000.
     PlainText => text().pattern(Some(r"^[^\u0000]*$"));
     /// A search query: up to 4,096 characters.

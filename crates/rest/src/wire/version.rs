@@ -60,17 +60,29 @@ pub struct Comment {
     pub comment: String,
 }
 
-/// A decision on a submitted draft.
+/// The approval of a submitted draft.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Decision {
+pub struct ApprovalForm {
     /// `etag` of the submission that was looked at.
     #[schema(value_type = super::rules::RowTag)]
     pub etag: String,
-    /// Up to 4,000 characters.
+    /// Comment of the version, up to 4,000 characters; without one it keeps the comment of its author.
     #[schema(value_type = super::rules::CommentText)]
     #[serde(default)]
     pub comment: String,
+}
+
+/// The rejection of a submitted draft.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RejectionForm {
+    /// `etag` of the submission that was looked at.
+    #[schema(value_type = super::rules::RowTag)]
+    pub etag: String,
+    /// What the author should change: 1 to 4,000 characters, not only white space.
+    #[schema(value_type = super::rules::ReasonText)]
+    pub reason: String,
 }
 
 /// A draft that was submitted for approval.

@@ -91,7 +91,7 @@ fn submit_form<'a>(page: &'a Page, item: &Item, seen: &str, comment: &str) -> Fo
 }
 
 fn reject_form<'a>(page: &'a Page, item: &Item, seen: &str, reason: &str) -> Form<'a> {
-    let mut field = Field::of("comment", page.s("approval.reason"), Input::Lines).hint(page.s("approval.reject-hint"));
+    let mut field = Field::of("reason", page.s("approval.reason"), Input::Lines).hint(page.s("approval.reject-hint"));
     reason.clone_into(&mut field.value);
     Form {
         page,
@@ -151,7 +151,7 @@ pub async fn ask_reject(visit: Visit, Path(id): Path<String>, RawQuery(query): R
 pub async fn reject(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
-    let (reason, seen) = (fields.trimmed("comment"), fields.text("seen"));
+    let (reason, seen) = (fields.trimmed("reason"), fields.text("seen"));
     match visit.session.reject(&Target::Id(item.id), version_of_etag(&seen)?, &reason).await {
         Ok(()) => Ok(done(&address::browse(&item.path), &Flash::new("toast.rejected", item.version.to_string()))),
         Err(error) => refuse::show_form_again(reject_form(&visit.page, &item, &seen, &reason), error),

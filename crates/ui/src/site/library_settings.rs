@@ -103,7 +103,7 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
         major_limit: number("major_limit")?,
         minor_limit: number("minor_limit")?,
         require_checkout: fields.yes("require_checkout"),
-        approval: fields.yes("approval"),
+        require_approval: fields.yes("require_approval"),
     })
 }
 

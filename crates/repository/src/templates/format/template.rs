@@ -140,7 +140,7 @@ pub struct ListTemplate {
     pub require_checkout: Option<bool>,
     /// Set when drafts are published by approval only.
     #[serde(default)]
-    pub approval: Option<bool>,
+    pub require_approval: Option<bool>,
     /// Content types of a library.
     #[serde(default)]
     pub types: Vec<Text>,
@@ -170,7 +170,7 @@ impl ListTemplate {
             major_limit: self.major_limit.unwrap_or(usual.major_limit),
             minor_limit: self.minor_limit.unwrap_or(usual.minor_limit),
             require_checkout: self.require_checkout.unwrap_or(usual.require_checkout),
-            approval: self.approval.unwrap_or(usual.approval),
+            require_approval: self.require_approval.unwrap_or(usual.require_approval),
         };
         settings.check()?;
         Ok(settings)

@@ -74,7 +74,7 @@ impl Out {
                 self.key(key, limit.to_string());
             }
         }
-        for (key, setting) in [("require_checkout", list.require_checkout), ("approval", list.approval)] {
+        for (key, setting) in [("require_checkout", list.require_checkout), ("require_approval", list.require_approval)] {
             if let Some(setting) = setting {
                 self.key(key, setting.to_string());
             }

@@ -98,7 +98,12 @@ impl ColumnKind {
         }
     }
 
-    /// Returns what a column of this kind offers, as [`Self::parse`] reads it.
+    /// Returns whether values are entries of another list.
+    pub const fn is_lookup(&self) -> bool {
+        matches!(self, Self::Lookup(_))
+    }
+
+    /// Returns the choices of a choice column, or the list of a lookup column, as [`Self::parse`] reads them.
     pub fn choices(&self) -> Vec<String> {
         match self {
             Self::Choice(choices) => choices.clone(),

@@ -283,7 +283,11 @@ async fn withdraw(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode
     request_body = ApprovalForm,
     responses((status = 200, description = "The published version", body = NewVersion))
 )]
-async fn approve(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<ApprovalForm>) -> Answer<Reply<NewVersion>> {
+async fn approve(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Json(said): Json<ApprovalForm>,
+) -> Answer<Reply<NewVersion>> {
     let version = caller.session.approve(&id.into(), version_of_etag(&said.etag)?, &said.comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
 }

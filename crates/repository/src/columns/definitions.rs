@@ -379,8 +379,7 @@ pub(crate) fn add_title_column(
 }
 
 fn refuse_many_lookups(columns: &[ColumnRow], new: &ColumnKind) -> Result<()> {
-    let is_lookup = |kind: &ColumnKind| matches!(kind, ColumnKind::Lookup(_));
-    match is_lookup(new) && columns.iter().filter(|column| is_lookup(&column.kind)).count() >= MAX_LOOKUPS {
+    match new.is_lookup() && columns.iter().filter(|column| column.kind.is_lookup()).count() >= MAX_LOOKUPS {
         false => Ok(()),
         true => Err(Error::exhausted(format!("a library or list has at most {MAX_LOOKUPS} lookup columns"))
             .with_code(Code::TooMany)),

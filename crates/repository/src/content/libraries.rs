@@ -88,7 +88,8 @@ impl Session {
             let is_by_approval = library::find(transaction, id)?.is_some_and(|before| before.require_approval);
             // Whoever manages libraries but may not approve could otherwise switch approval off, publish, and switch it
             // on again.
-            if is_by_approval && !settings.require_approval && !checked.access.rights(row.scope_id).has(Right::Override) {
+            if is_by_approval && !settings.require_approval && !checked.access.rights(row.scope_id).has(Right::Override)
+            {
                 return Err(Error::lacking(Right::Override, &row.name));
             }
             library::put(transaction, id, &settings)?;

@@ -352,7 +352,7 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
     let columns = column::list(reader, located.node().library_id)?;
     // A saved view may still name a column that was removed.
     let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok((Order::Plain, false)) };
-    let names_entries = matches!(column.kind, ColumnKind::Lookup(_));
+    let names_entries = column.kind.is_lookup();
     let order = match column.kind {
         ColumnKind::Person | ColumnKind::Lookup(_) => {
             let named = sorted::named(reader, located.node().id, column.slot, MAX_GROUPS)?;

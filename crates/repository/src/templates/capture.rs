@@ -157,7 +157,7 @@ impl Session {
         let target = Target::Id(item.id);
         let (mut columns, types) = self.columns(&target).await?;
         // A template knows no list of this site collection.
-        columns.retain(|column| !matches!(column.kind, ColumnKind::Lookup(_)));
+        columns.retain(|column| !column.kind.is_lookup());
         drop_unreadable(&mut columns);
         let settings = self.library_settings(&target).await?;
         let views = self.views(&target).await?;
@@ -271,7 +271,7 @@ fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<to
                 row.insert(name.clone(), value);
             }
         }
-        let is_needed = |column: &&&ColumnRow| column.required && !matches!(column.kind, ColumnKind::Lookup(_));
+        let is_needed = |column: &&&ColumnRow| column.required && !column.kind.is_lookup();
         let is_whole = columns.iter().filter(is_needed).all(|column| row.contains_key(&column.name));
         found.extend(is_whole.then_some((id, row)));
         Ok(())

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use repository::Session;
 
+use super::lookups::Lookups;
 use super::options::ItemsSummary;
+use super::places::Place;
 use super::source::Source;
 use crate::Progress;
 
@@ -17,11 +19,15 @@ pub(super) struct Walk<'a> {
     pub source: &'a Source<'a>,
     pub summary: ItemsSummary,
     pub progress: Arc<Progress>,
+    /// Libraries and lists that are there again and have not been filled yet.
+    pub places: Vec<Place>,
+    pub lookups: Lookups,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(session: &'a Session, source: &'a Source<'a>, progress: Arc<Progress>) -> Self {
-        Self { session, source, summary: ItemsSummary::default(), progress }
+        let (summary, lookups) = (ItemsSummary::default(), Lookups::default());
+        Self { session, source, summary, progress, places: Vec::new(), lookups }
     }
 
     pub fn note(&mut self, text: String) {

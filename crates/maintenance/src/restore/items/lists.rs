@@ -2,25 +2,42 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use database::content::node::NodeRow;
 use database::content::record;
 use database::content::sorted::{self, RowFilter, SortOrder};
-use model::{ColumnValue, Digest, ErrorKind, Id, NodePath, Result};
-use repository::Target;
+use model::{ColumnValue, Digest, ErrorKind, Id, Result};
+use repository::{MAX_CHANGES, RowChange, Target};
 
 use super::context::Walk;
-use super::places::comes_back;
+use super::lookups::in_order;
+use super::places::Place;
 
 const PAGE: usize = 200;
 
+/// A value of a restored row that names a row which has not come back yet.
+struct Early {
+    list: Id,
+    row: Id,
+    column: Id,
+    /// The named row, as the set identifies it.
+    named: Id,
+}
+
 impl Walk<'_> {
-    /// Restores a list. A row that the list still has is left as it is; the others are added with new numbers, as the
-    /// caller's. Their earlier versions do not come back.
-    #[boxed]
-    pub async fn list(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
-        let columns = self.library(path, row).await?;
-        let target = Target::Path(path.clone());
-        let present = self.session.item(&target).await?;
+    /// Brings the rows of lists back, each list after those whose rows it names as far as that is possible.
+    pub async fn lists(&mut self, lists: Vec<Place>) -> Result<()> {
+        let mut early = Vec::new();
+        for place in in_order(lists) {
+            self.rows(&place, &mut early).await?;
+        }
+        self.name_rows(early).await
+    }
+
+    /// Brings the rows of a list back. A row that the list still has is left as it is; the others are added with new
+    /// numbers, as the caller's. Their earlier versions do not come back. Adds those that name rows which come later to
+    /// `early`.
+    async fn rows(&mut self, place: &Place, early: &mut Vec<Early>) -> Result<()> {
+        let Place { path, row, columns, .. } = place;
+        let present = self.session.item(&Target::Path(path.clone())).await?;
         let mut after = Id::NONE;
         loop {
             let list = row.id;
@@ -37,17 +54,27 @@ impl Walk<'_> {
                     self.summary.unchanged += 1;
                     continue;
                 }
-                let own = values.iter().filter(|(id, _, _)| *id == row.id);
-                let known = own.filter_map(|(_, column, value)| {
-                    let (new, kind) = columns.columns.get(column)?;
-                    comes_back(kind, value).then(|| (*new, value.clone()))
-                });
+                let own: Vec<_> = values.iter().filter(|(id, _, _)| *id == row.id).collect();
+                let known = own.iter().filter_map(|(_, column, value)| self.value(columns, *column, value));
                 let known: Vec<(Id, ColumnValue)> = known.collect();
                 let returned = self.return_row(present.id, row.id, &known).await;
                 self.progress.count(1, 0);
                 self.progress.add_files(1);
                 match returned {
-                    Ok(()) => self.summary.created += 1,
+                    Ok(new) => {
+                        self.summary.created += 1;
+                        self.lookups.row_is_back(list, row.id, new);
+                        let waiting = own.iter().filter_map(|(_, column, value)| {
+                            let (column, kind) = columns.columns.get(column)?;
+                            Some((*column, self.lookups.missing(kind, value)?))
+                        });
+                        early.extend(waiting.map(|(column, named)| Early {
+                            list: present.id,
+                            row: new,
+                            column,
+                            named,
+                        }));
+                    }
                     Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Exhausted) => {
                         self.fault(&path.to_string(), &row.name, &error)?;
                     }
@@ -55,6 +82,28 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// Completes rows that came back before those that they name.
+    async fn name_rows(&mut self, early: Vec<Early>) -> Result<()> {
+        for some in early.chunk_by(|a, b| a.list == b.list).flat_map(|of_list| of_list.chunks(MAX_CHANGES)) {
+            let mut changes: Vec<RowChange> = Vec::with_capacity(some.len());
+            for Early { row, column, named, .. } in some {
+                let Some(named) = self.lookups.restored_row(*named) else { continue };
+                let field = (*column, Some(ColumnValue::Lookup(named)));
+                match changes.last_mut() {
+                    Some(RowChange::Edit { row: last, set, .. }) if last == row => set.push(field),
+                    _ => changes.push(RowChange::Edit { row: *row, revision: None, was: Vec::new(), set: vec![field] }),
+                }
+            }
+            let Some(list) = some.first().map(|first| first.list).filter(|_| !changes.is_empty()) else { continue };
+            for outcome in self.session.change_rows(&list.into(), changes, false).await? {
+                if let Some(error) = outcome.error {
+                    self.note(format!("a row was restored without an entry that it named: {}", error.message()));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the list still has a row.
@@ -66,16 +115,16 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a row, unless an earlier restore added it, and it is still there. Each time that it was deleted again, it
-    /// gets another idempotency key.
-    async fn return_row(&self, list: Id, row: Id, values: &[(Id, ColumnValue)]) -> Result<()> {
+    /// Adds a row, unless an earlier restore added it, and it is still there. Returns its identifier. Each time that it
+    /// was deleted again, it gets another idempotency key.
+    async fn return_row(&self, list: Id, row: Id, values: &[(Id, ColumnValue)]) -> Result<Id> {
         let mut round = 0;
         loop {
             let key = format!("restore {row} to {list}, round {round}");
             let session = self.session.clone().idempotent(&key, Digest::new([0; 32]));
             let returned = session.return_row(&list.into(), values.to_vec()).await?;
             if self.has_row(list, returned).await? {
-                return Ok(());
+                return Ok(returned);
             }
             round += 1;
         }

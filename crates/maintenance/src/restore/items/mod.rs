@@ -3,6 +3,7 @@
 
 mod context;
 mod lists;
+mod lookups;
 mod options;
 mod places;
 mod source;

@@ -19,6 +19,21 @@ pub(super) struct Columns {
     pub types: HashMap<Id, Id>,
 }
 
+/// A library or list that is there again, and the columns that it still lacks.
+pub(super) struct Place {
+    pub path: NodePath,
+    /// The library or list in the set.
+    pub row: NodeRow,
+    pub columns: Columns,
+    /// Columns that read others, or take the entries of a list, which may come later; with their identifiers in the
+    /// set.
+    later: Vec<(Id, ColumnChange)>,
+    /// Lookup columns that are there already, with their kinds.
+    lookups: Vec<(Id, ColumnKind)>,
+    /// Columns that are there already, and are completed last.
+    checked: Vec<(Id, ColumnChange)>,
+}
+
 /// Returns the name under which a column is restored. Earlier versions allowed the names of built-in columns.
 /// `others` are the folded names of the columns in the set.
 fn restored_name(place: NodeKind, name: &str, others: &HashSet<String>) -> Result<Name> {
@@ -74,9 +89,9 @@ impl Walk<'_> {
         self.grants(path, row).await
     }
 
-    /// Creates the library or list at a path if it is missing. Returns the mapping of its columns.
+    /// Creates the library or list at a path if it is missing, with the columns that need nothing else.
     #[boxed]
-    pub async fn library(&mut self, path: &NodePath, row: &NodeRow) -> Result<Columns> {
+    pub async fn library(&mut self, path: &NodePath, row: &NodeRow) -> Result<Place> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| {
             Ok((library::find(reader, id)?, column::list(reader, id)?, column::content_types(reader, id)?))
@@ -101,6 +116,9 @@ impl Walk<'_> {
         if is_new {
             self.grants(path, row).await?;
         }
+        if row.kind == NodeKind::List {
+            self.lookups.list_is_back(row.id, self.session.item(&target).await?.id);
+        }
         let (present, present_types) = self.session.columns(&target).await?;
         let mut found = Columns::default();
         for (old, name) in types {
@@ -118,13 +136,14 @@ impl Walk<'_> {
         let mut renamed = columns.clone();
         renamed.iter_mut().zip(&names).for_each(|(column, name)| name.as_str().clone_into(&mut column.name));
         let options = named_columns(renamed)?.into_iter().map(|column| column.options);
-        let (mut later, mut checked) = (Vec::new(), Vec::new());
+        let (mut later, mut checked, mut lookups) = (Vec::new(), Vec::new(), Vec::new());
         for ((old, name), options) in columns.into_iter().zip(names).zip(options) {
             let mut folded = [old.folded.clone(), name.folded()].into_iter();
             let same = folded.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
                 if same.kind.as_str() == old.kind.as_str() && same.is_calculated() != options.formula.is_empty() {
-                    found.columns.insert(old.id, (same.id, same.kind.clone()));
+                    found.columns.insert(old.id, (same.id, old.kind.clone()));
+                    lookups.extend(same.kind.is_lookup().then(|| (old.id, same.kind.clone())));
                     // The title column of a new list is there already, and so are others after an interruption.
                     if is_new && same.options != options {
                         let change = ColumnChange {
@@ -157,35 +176,37 @@ impl Walk<'_> {
                 content_type_id: old.content_type_id.and_then(|id| found.types.get(&id).copied()),
                 options,
             };
-            // The list of a lookup column may not be there any more.
-            let is_lookup = matches!(change.kind, ColumnKind::Lookup(_));
-            if change.options.formula.is_empty() && change.options.check.is_empty() && !is_lookup {
+            if change.options.formula.is_empty() && change.options.check.is_empty() && !change.kind.is_lookup() {
                 let id = self.session.create_column(&target, change).await?;
                 found.columns.insert(old.id, (id, old.kind));
             } else {
                 later.push((old.id, change));
             }
         }
-        self.columns_with_formulas(path, later, checked, &mut found).await?;
-        Ok(found)
+        Ok(Place { path: path.clone(), row: row.clone(), columns: found, later, lookups, checked })
     }
 
-    /// Creates columns whose formulas read others, each after those that it reads, and completes the columns in
-    /// `checked` last: a check can read a column whose own check reads its column.
-    async fn columns_with_formulas(
-        &mut self,
-        path: &NodePath,
-        later: Vec<(Id, ColumnChange)>,
-        mut checked: Vec<(Id, ColumnChange)>,
-        found: &mut Columns,
-    ) -> Result<()> {
+    /// Creates the columns that a place still lacks, once all lists are there: those whose formulas read others after
+    /// these. Completes the columns in `checked` last: a check can read a column whose own check reads its column.
+    #[boxed]
+    pub async fn complete(&mut self, place: &mut Place) -> Result<()> {
+        let Place { path, columns: found, later, lookups, checked, .. } = place;
         let target = Target::Path(path.clone());
-        let mut waiting = later;
+        for (old, present) in lookups.drain(..) {
+            if found.columns.get(&old).is_some_and(|(_, kind)| self.lookups.kind(kind) != present) {
+                found.columns.remove(&old);
+                self.note(format!(
+                    "a lookup column of \"{path}\" takes entries of another list now: its values were not restored"
+                ));
+            }
+        }
+        let (mut waiting, mut checked) = (std::mem::take(later), std::mem::take(checked));
         let mut failed = None;
         while !waiting.is_empty() {
             let count = waiting.len();
             for (old, change) in std::mem::take(&mut waiting) {
                 let mut bare = change.clone();
+                bare.kind = self.lookups.kind(&change.kind);
                 bare.options.check.clear();
                 bare.options.message.clear();
                 match self.session.create_column(&target, bare).await {
@@ -209,7 +230,8 @@ impl Walk<'_> {
             let why = failed.as_ref().map_or("", Error::message);
             self.note(format!("the column \"{}\" of \"{path}\" was not restored: {why}", change.name));
         }
-        for (id, change) in checked {
+        for (id, mut change) in checked {
+            change.kind = self.lookups.kind(&change.kind);
             let name = change.name.clone();
             match self.session.change_column(&target, id, change).await {
                 Err(error) if error.code() == Code::InvalidFormula => self.note(format!(

@@ -8,14 +8,14 @@ use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder as Along};
 use database::content::version::VersionRow;
 use database::content::{listing, record, version};
-use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
+use model::{ColumnValue, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
 use repository::{
     HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, RestoreOutcome, RestoredDocument, ReturningVersion,
     Target,
 };
 
 use super::context::{TOLD, Walk};
-use super::places::{Columns, comes_back, split_parent};
+use super::places::{Columns, Place, split_parent};
 use crate::backup::format::index::Entry;
 use crate::backup::format::vault::MAX_IN_MEMORY;
 
@@ -31,9 +31,15 @@ impl Walk<'_> {
         };
         self.summary.path = to.to_string();
         match row.kind {
-            NodeKind::Site => self.site(&to, row).await,
-            NodeKind::Library => self.whole_library(&to, row).await,
-            NodeKind::List => self.list(&to, row).await,
+            NodeKind::Site => {
+                self.site(&to, row).await?;
+                self.fill().await
+            }
+            NodeKind::Library | NodeKind::List => {
+                let place = self.library(&to, row).await?;
+                self.places.push(place);
+                self.fill().await
+            }
             NodeKind::Row => Err(Error::invalid(
                 "a single row cannot be restored from a backup: restore its list beside the present one",
             )),
@@ -58,7 +64,9 @@ impl Walk<'_> {
             ((from, _), (above, _)) = (split_parent(&from)?, split_parent(&above)?);
             let row = self.source.find(&from).await?;
             if row.kind == NodeKind::Library {
-                return self.library(&above, &row).await;
+                let mut place = self.library(&above, &row).await?;
+                self.complete(&mut place).await?;
+                return Ok(place.columns);
             }
         }
     }
@@ -76,6 +84,7 @@ impl Walk<'_> {
         made.unwrap_or_else(|| Err(Error::unavailable("a folder was not created")))
     }
 
+    /// Creates a site and everything below it that holds content, without the content.
     async fn site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         self.make_site(path, row).await?;
         let mut after = String::new();
@@ -85,19 +94,31 @@ impl Walk<'_> {
             after.clone_from(&last.folded);
             for below in page {
                 let place = path.join(&Name::new(below.name.as_str())?);
-                match below.kind {
-                    NodeKind::Site => Box::pin(self.site(&place, &below)).await?,
-                    NodeKind::List => self.list(&place, &below).await?,
-                    _ => self.whole_library(&place, &below).await?,
+                if below.kind == NodeKind::Site {
+                    Box::pin(self.site(&place, &below)).await?;
+                } else {
+                    let place = self.library(&place, &below).await?;
+                    self.places.push(place);
                 }
             }
         }
     }
 
-    async fn whole_library(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
-        let columns = self.library(path, row).await?;
-        let folder = self.session.import_folder(&Target::Path(path.clone())).await?;
-        self.below(&folder, row.id, &columns).await
+    /// Brings the content of all places back: first the rows of lists, whose entries others name.
+    async fn fill(&mut self) -> Result<()> {
+        let mut places = std::mem::take(&mut self.places);
+        for place in &mut places {
+            self.complete(place).await?;
+        }
+        self.lookups.name_lists(&places);
+        let (lists, libraries): (Vec<Place>, Vec<Place>) =
+            places.into_iter().partition(|place| place.row.kind == NodeKind::List);
+        self.lists(lists).await?;
+        for Place { path, row, columns, .. } in libraries {
+            let folder = self.session.import_folder(&Target::Path(path)).await?;
+            self.below(&folder, row.id, &columns).await?;
+        }
+        Ok(())
     }
 
     async fn containers(&self, parent: Id, after: &str) -> Result<Vec<NodeRow>> {
@@ -222,10 +243,8 @@ impl Walk<'_> {
         }
         let (id, count) = (row.id, returning.len() as u64);
         let values = self.source.database.read_long(move |reader: &mut Reader<'_>| record::values(reader, id)).await?;
-        let values = values.into_iter().filter_map(|(column, value)| {
-            let (new, kind) = columns.columns.get(&column)?;
-            comes_back(kind, &value).then_some((*new, value))
-        });
+        let values = values.into_iter().filter_map(|(column, value)| self.value(columns, column, &value));
+        let values: Vec<(Id, ColumnValue)> = values.collect();
         let published =
             versions.iter().find(|version| Some(version.id) == row.published_id).map(|version| version.number);
         let document = RestoredDocument {
@@ -239,7 +258,7 @@ impl Walk<'_> {
             modified_at: if Some(latest.id) == row.version_id { row.modified_at } else { latest.modified_at },
             modified_by: row.modified_by,
             content_type: row.content_type_id.and_then(|id| columns.types.get(&id).copied()),
-            values: values.collect(),
+            values,
             grants: self.mapped_grants(&row, &place).await?,
         };
         let returned = self.session.restore_document(document).await?;

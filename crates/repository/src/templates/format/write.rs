@@ -74,7 +74,8 @@ impl Out {
                 self.key(key, limit.to_string());
             }
         }
-        for (key, setting) in [("require_checkout", list.require_checkout), ("require_approval", list.require_approval)] {
+        for (key, setting) in [("require_checkout", list.require_checkout), ("require_approval", list.require_approval)]
+        {
             if let Some(setting) = setting {
                 self.key(key, setting.to_string());
             }

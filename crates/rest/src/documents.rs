@@ -16,7 +16,9 @@ use super::wire::Once;
 use super::wire::content::Stored;
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, cursor_of};
-use super::wire::version::{CheckInJson, Comment, Decision, NewVersion, SubmissionJson, VersionJson};
+use super::wire::version::{
+    ApprovalForm, CheckInJson, Comment, NewVersion, RejectionForm, SubmissionJson, VersionJson,
+};
 use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
 use http_core::server::state::AppState;

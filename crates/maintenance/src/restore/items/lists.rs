@@ -1,6 +1,5 @@
 //! Lists and their rows.
 
-use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::record;
 use database::content::sorted::{self, RowFilter, SortOrder};

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use crate::support::{Client, Farm, Server, bytes, damage, file_with, files_below};
 
 /// A farm with a site, a library with columns and a document with three versions, and a backup of it.
-struct Rig {
-    farm: Farm,
+pub(super) struct Rig {
+    pub(super) farm: Farm,
     server: Server,
     client: Client,
     scratch: TempDir,
@@ -17,7 +17,7 @@ struct Rig {
 }
 
 impl Rig {
-    async fn new(engine: Engine) -> Self {
+    pub(super) async fn new(engine: Engine) -> Self {
         let farm = Farm::on(engine).await;
         let server = farm.start();
         let client = server.client(&farm.token());
@@ -41,17 +41,17 @@ impl Rig {
         rig
     }
 
-    fn backups(&self) -> String {
+    pub(super) fn backups(&self) -> String {
         self.scratch.path().join("backups").to_str().unwrap().to_owned()
     }
 
-    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+    pub(super) async fn call(&self, method: Method, path: &str, body: Value) -> Value {
         let answer = self.client.prove_json(method, path, &body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }
 
-    async fn put(&self, path: &str, body: Vec<u8>) {
+    pub(super) async fn put(&self, path: &str, body: Vec<u8>) {
         let answer = self.client.send(Method::PUT, &format!("/api/v1/content/{path}"), body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
     }
@@ -71,7 +71,7 @@ impl Rig {
     }
 
     /// Restores a part of the farm. With PostgreSQL, supplies new databases for reading the backup.
-    async fn restore(&self, words: &[&str]) -> Value {
+    pub(super) async fn restore(&self, words: &[&str]) -> Value {
         let backups = self.backups();
         let mut all: Vec<String> = ["restore", &backups].iter().chain(words).map(|word| (*word).to_owned()).collect();
         if self.engine == Engine::Postgres {
@@ -93,7 +93,7 @@ impl Rig {
     }
 
     /// The rows of a list: identifier, and values by column.
-    async fn rows(&self, list: &str) -> Vec<(String, Value)> {
+    pub(super) async fn rows(&self, list: &str) -> Vec<(String, Value)> {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={list}"), Value::Null).await;
         let path = format!("/api/v1/items/{}/rows?limit=1000", item["id"].as_str().unwrap());
         let page = self.call(Method::GET, &path, Value::Null).await;

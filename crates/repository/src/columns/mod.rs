@@ -17,6 +17,7 @@ pub use values::ValuesChange;
 pub(crate) use definitions::{MAX_CHOICES, MAX_COLUMNS, add_title_column, unnamed_columns};
 pub(crate) use field_change::FieldChange;
 pub(crate) use lookups::FoundEntries;
+pub(crate) use lookups::MAX_LOOKUPS;
 pub(crate) use options::{
     MAX_DESCRIPTION, MAX_MESSAGE, WITH_NOW_AND_ME, check_all, checked as checked_options, invalid as invalid_formula,
 };

@@ -10,7 +10,7 @@ use database::content::site::SiteRow;
 use database::content::{collection, site};
 use model::{Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, Timestamp, Versioning};
 
-use super::format::{ListTemplate, Template, TemplateKind, invalid};
+use super::format::{ListTemplate, Template, TemplateKind, Text, check_lookups, invalid};
 use super::pages::PageTexts;
 use super::plan::Plan;
 use crate::content::event_detail::Detail;
@@ -155,7 +155,7 @@ impl Session {
             checked.child(transaction, site, &name)?.require_free(&name)?;
             // Lists have no pages.
             let texts = PageTexts::default();
-            let mut plan = Plan::new(guard, &language, &texts, Timestamp::now());
+            let mut plan = Plan::new(guard, &language, &texts, std::slice::from_ref(&list), Timestamp::now());
             let made = plan.add_list(&parent, &path, &list, &name)?;
             plan.store(transaction, checked)?;
             guard.record(transaction, made, "template.apply", Detail::from(join(&path, name.as_str())).fact(&from))?;
@@ -180,9 +180,11 @@ impl Session {
         }
         let full = |list: &ListTemplate| {
             let of = list.template.as_deref().and_then(|name| found.iter().find(|(known, _)| *known == name));
-            of.map_or_else(|| list.clone(), |(_, of)| ListTemplate { name: list.name.clone(), ..of.clone() })
+            of.map_or_else(|| list.clone(), |(_, of)| named(of, &list.name))
         };
-        Ok(template.lists.iter().map(full).collect())
+        let full: Vec<ListTemplate> = template.lists.iter().map(full).collect();
+        check_lookups(&full)?;
+        Ok(full)
     }
 
     /// Returns the roles that the people of a new site get.
@@ -253,7 +255,7 @@ impl MakingSite {
         if !self.grants.is_empty() {
             row.scope_id = self.make_scope(transaction, guard, &parent, row.id, now)?;
         }
-        let mut plan = Plan::new(guard, &self.language, &self.texts, now);
+        let mut plan = Plan::new(guard, &self.language, &self.texts, &self.lists, now);
         plan.add_node(row.clone(), &self.path)?;
         let mut made = Vec::with_capacity(self.lists.len());
         for list in &self.lists {
@@ -336,6 +338,16 @@ impl MakingSite {
         }
         Ok(())
     }
+}
+
+/// Returns a list under another name, which its own lookup columns follow.
+fn named(list: &ListTemplate, name: &Text) -> ListTemplate {
+    let mut list = list.clone();
+    let before = std::mem::replace(&mut list.name, name.clone());
+    for column in list.columns.iter_mut().filter(|column| column.list.as_deref() == Some(before.key())) {
+        column.list = Some(name.key().to_owned());
+    }
+    list
 }
 
 /// Returns whether the pages of a library are published when they are made.

@@ -72,7 +72,13 @@ impl Session {
         };
         let mut budget = Budget(MAX_TEMPLATE_BYTES);
         match kind {
-            TemplateKind::List => template.list = Some(self.list_template(&item, draft.with_rows, &mut budget).await?),
+            TemplateKind::List => {
+                let lists = [(item.id, item.name.clone())];
+                let (list, rows) = self.list_template(&item, &lists, draft.with_rows, &mut budget).await?;
+                let mut only = [list];
+                number_entries(&mut only, vec![rows]);
+                template.list = only.into_iter().next();
+            }
             TemplateKind::Site => self.fill_site(&mut template, &item, draft.with_rows, &mut budget).await?,
         }
         // What no template can have is said here, not when somebody uses it.
@@ -87,13 +93,18 @@ impl Session {
         // In the order in which they were created.
         below.sort_by_key(|item| item.id);
         let home = self.site_home(&target).await?;
+        let lists = below.iter().filter(|item| item.kind == NodeKind::List);
+        let lists: Vec<(Id, String)> = lists.map(|item| (item.id, item.name.clone())).collect();
+        let mut all_rows = Vec::with_capacity(below.len());
         for item in &below {
-            let mut list = self.list_template(item, rows, budget).await?;
+            let (mut list, ids) = self.list_template(item, &lists, rows, budget).await?;
+            all_rows.push(ids);
             if item.kind == NodeKind::Library {
                 list.pages = self.pages_of(item, home.as_ref(), rows, budget).await?;
             }
             template.lists.push(list);
         }
+        number_entries(&mut template.lists, all_rows);
         let look = self.site_look(&target).await?;
         template.accent = look.accent.map(|accent| accent.as_str().to_owned());
         for link in look.links {
@@ -153,11 +164,23 @@ impl Session {
         Ok(pages)
     }
 
-    async fn list_template(&self, item: &Item, rows: bool, budget: &mut Budget) -> Result<ListTemplate> {
+    /// Returns a list or library as a template has it, and the identifiers of its rows. `lists` are those of the
+    /// template. Values of lookup columns are identifiers until [`number_entries`].
+    async fn list_template(
+        &self,
+        item: &Item,
+        lists: &[(Id, String)],
+        rows: bool,
+        budget: &mut Budget,
+    ) -> Result<(ListTemplate, Vec<Id>)> {
         let target = Target::Id(item.id);
         let (mut columns, types) = self.columns(&target).await?;
-        // A template knows no list of this site collection.
-        columns.retain(|column| !column.kind.is_lookup());
+        // A template knows no other list of this site collection.
+        let list_name = |list: Id| lists.iter().find(|(id, _)| *id == list).map(|(_, name)| name.clone());
+        columns.retain(|column| match column.kind {
+            ColumnKind::Lookup(list) => list_name(list).is_some(),
+            _ => true,
+        });
         drop_unreadable(&mut columns);
         let settings = self.library_settings(&target).await?;
         let views = self.views(&target).await?;
@@ -179,19 +202,75 @@ impl Session {
             require_checkout: (!is_list).then_some(settings.require_checkout),
             require_approval: settings.require_approval.then_some(true),
             types: types.iter().map(|one| Text::Same(one.name.clone())).collect(),
-            columns: columns.iter().map(|column| column_template(column, type_name)).collect(),
+            columns: columns.iter().map(|column| column_template(column, type_name, list_name)).collect(),
             views: views.iter().filter(|view| view.shared).map(view).collect(),
             rows: Vec::new(),
             pages: Vec::new(),
         };
+        let mut ids = Vec::new();
         if rows && is_list {
             let most = budget.0;
-            let read = move |reader: &mut Reader<'_>, located: &Viewed| rows_of(reader, located, most);
-            list.rows = self.view(&target, read).await?.1;
+            let shown: Vec<Id> = columns.iter().map(|column| column.id).collect();
+            let read = move |reader: &mut Reader<'_>, located: &Viewed| rows_of(reader, located, &shown, most);
+            (ids, list.rows) = self.view(&target, read).await?.1.into_iter().unzip();
         }
         let size = list.rows.iter().map(|row| row.to_string().len()).sum();
         budget.0 = budget.0.checked_sub(size).ok_or_else(too_large)?;
-        Ok(list)
+        Ok((list, ids))
+    }
+}
+
+/// Replaces the identifiers in lookup columns by the numbers of rows in the template. `rows` are the identifiers of the
+/// rows of each list. Values that name other rows are left out, and so are rows that need such a value.
+fn number_entries(lists: &mut [ListTemplate], mut rows: Vec<Vec<Id>>) {
+    let lookups: Vec<Vec<(String, usize, bool)>> = lists
+        .iter()
+        .map(|list| {
+            let lookups = list.columns.iter().filter_map(|column| {
+                let named = lists.iter().position(|known| Some(known.name.key()) == column.list.as_deref())?;
+                Some((column.name.key().to_owned(), named, column.required))
+            });
+            lookups.collect()
+        })
+        .collect();
+    let number = |rows: &[Id], value: Option<&toml::Value>| {
+        let id = Id::new(value?.as_integer()?);
+        rows.iter().position(|row| *row == id).map(|at| at as i64 + 1)
+    };
+    // Rows that go may be needed by others.
+    loop {
+        let kept: Vec<Vec<bool>> = lists
+            .iter()
+            .zip(&lookups)
+            .map(|(list, lookups)| {
+                let needed = lookups.iter().filter(|(_, _, required)| *required);
+                list.rows
+                    .iter()
+                    .map(|row| {
+                        needed.clone().all(|(column, named, _)| number(&rows[*named], row.get(column)).is_some())
+                    })
+                    .collect()
+            })
+            .collect();
+        if kept.iter().flatten().all(|keep| *keep) {
+            break;
+        }
+        for ((list, ids), kept) in lists.iter_mut().zip(&mut rows).zip(kept) {
+            let mut keep = kept.iter().copied();
+            list.rows.retain(|_| keep.next().unwrap_or(true));
+            let mut keep = kept.iter().copied();
+            ids.retain(|_| keep.next().unwrap_or(true));
+        }
+    }
+    for (list, lookups) in lists.iter_mut().zip(&lookups) {
+        for row in &mut list.rows {
+            for (column, named, _) in lookups {
+                match number(&rows[*named], row.get(column)) {
+                    Some(number) => drop(row.insert(column.clone(), toml::Value::Integer(number))),
+                    None => drop(row.remove(column)),
+                }
+            }
+        }
     }
 }
 
@@ -223,7 +302,11 @@ fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) -> ColumnTemplate {
+fn column_template(
+    column: &Column,
+    type_name: impl Fn(Id) -> Option<String>,
+    list_name: impl Fn(Id) -> Option<String>,
+) -> ColumnTemplate {
     let mut choices: Vec<Text> = Vec::new();
     if let ColumnKind::Choice(all) = &column.kind {
         for choice in all {
@@ -237,6 +320,10 @@ fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) ->
         kind: column.kind.as_str().to_owned(),
         required: column.required && column.role != Some(ColumnRole::Title),
         choices,
+        list: match column.kind {
+            ColumnKind::Lookup(list) => list_name(list),
+            _ => None,
+        },
         role: column.role.map(|role| role.as_str().to_owned()),
         content_type: column.content_type_id.and_then(type_name),
         formula: some(&column.options.formula),
@@ -248,11 +335,12 @@ fn column_template(column: &Column, type_name: impl Fn(Id) -> Option<String>) ->
     }
 }
 
-/// Returns the first rows of a list that the caller may open, without people and without values that the columns no
-/// longer take.
-fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<toml::Table>> {
+/// Returns the first rows of a list that the caller may open, with their values in the columns `shown`, without people
+/// and without values that the columns no longer take.
+fn rows_of(reader: &mut Reader<'_>, list: &Viewed, shown: &[Id], most: usize) -> Result<Vec<(Id, toml::Table)>> {
     let all = ColumnSet::read(reader, list.node().id)?;
-    let columns: Vec<&ColumnRow> = all.rows().iter().filter(|column| !all.is_calculated(column.id)).collect();
+    let is_shown = |column: &&ColumnRow| shown.contains(&column.id) && !all.is_calculated(column.id);
+    let columns: Vec<&ColumnRow> = all.rows().iter().filter(is_shown).collect();
     let opens = |row: &node::NodeRow| list.may_know(row) && list.access.rights(row.scope_id).has(Right::View);
     let rows = node::rows(reader, list.node().id, LOOKED_AT)?;
     let ids: Vec<Id> = rows.iter().filter(|row| opens(row)).map(|row| row.id).take(MAX_ROWS).collect();
@@ -277,5 +365,5 @@ fn rows_of(reader: &mut Reader<'_>, list: &Viewed, most: usize) -> Result<Vec<to
         Ok(())
     })?;
     found.sort_by_key(|(id, _)| *id);
-    Ok(found.into_iter().map(|(_, row)| row).collect())
+    Ok(found)
 }

@@ -10,7 +10,9 @@ use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::saved_view::{self, SavedViewRow};
 use database::content::{library, record};
-use model::{ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber};
+use model::{
+    ColumnKind, ColumnRole, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Timestamp, VersionNumber,
+};
 
 use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::{condition_of, set_options};
@@ -41,10 +43,20 @@ pub(super) struct Plan<'a> {
     events: Vec<EventRow>,
     texts: &'a PageTexts,
     home: Option<Id>,
+    /// Identifiers of all lists and libraries, by their names in the template.
+    lists: Vec<(&'a str, Id)>,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(guard: &'a Guard, language: &'a str, texts: &'a PageTexts, now: Timestamp) -> Self {
+    /// Creates a plan for these lists and libraries, which get their identifiers here.
+    pub(super) fn new(
+        guard: &'a Guard,
+        language: &'a str,
+        texts: &'a PageTexts,
+        lists: &'a [ListTemplate],
+        now: Timestamp,
+    ) -> Self {
+        let lists = lists.iter().map(|list| (list.name.key(), guard.next_id())).collect();
         Self {
             guard,
             language,
@@ -59,6 +71,7 @@ impl<'a> Plan<'a> {
             events: Vec::new(),
             texts,
             home: None,
+            lists,
         }
     }
 
@@ -76,7 +89,8 @@ impl<'a> Plan<'a> {
             Holds::Documents => NodeKind::Library,
             Holds::Rows => NodeKind::List,
         };
-        let node = NodeRow::new(self.guard.next_id(), site, kind, name, self.guard.caller(), self.now);
+        let id = self.list_id(list.name.key())?;
+        let node = NodeRow::new(id, site, kind, name, self.guard.caller(), self.now);
         let path = join(path, name.as_str());
         self.settings.push((node.id, list.settings()?, 1 + list.rows.len() as i64));
         let first = self.columns.len();
@@ -84,9 +98,14 @@ impl<'a> Plan<'a> {
         self.add_views(node.id, list, first)?;
         self.add_rows(&node, &path, list, first)?;
         self.add_pages(&node, &path, list)?;
-        let id = node.id;
         self.add_node(node, &path)?;
         Ok(id)
+    }
+
+    /// Returns the identifier of a list of the template.
+    fn list_id(&self, key: &str) -> Result<Id> {
+        let found = self.lists.iter().find(|(known, _)| *known == key);
+        found.map(|(_, id)| *id).ok_or_else(|| invalid(format!("{key:?} is no list of it")))
     }
 
     fn add_columns(&mut self, list: Id, template: &ListTemplate) -> Result<()> {
@@ -100,13 +119,17 @@ impl<'a> Plan<'a> {
             let name = Name::new(column.name.in_language(self.language))?;
             let of = column.content_type.as_deref();
             let is_title = column.role.is_some();
+            let kind = match &column.list {
+                Some(list) => ColumnKind::Lookup(self.list_id(list)?),
+                None => kind_of(column, self.language)?,
+            };
             self.columns.push(ColumnRow {
                 id: self.guard.next_id(),
                 library_id: list,
                 content_type_id: of.and_then(|of| types.iter().find(|(key, _)| *key == of)).map(|(_, id)| *id),
                 folded: name.folded(),
                 name: name.as_str().to_owned(),
-                kind: kind_of(column, self.language)?,
+                kind,
                 required: column.required || is_title,
                 position,
                 slot: 0,
@@ -211,12 +234,19 @@ impl<'a> Plan<'a> {
                 columns_of.insert(first.library_id, ColumnSet::new(of_list.to_vec())?);
             }
         }
+        let mut rows_of: HashMap<Id, Vec<Id>> = HashMap::new();
+        for node in &nodes {
+            rows_of.entry(node.library_id).or_default().push(node.id);
+        }
         let mut taken_of: HashMap<Id, TakenValues> = HashMap::new();
         let mut bytes = 0;
         for (node, values) in nodes.iter_mut().zip(&values) {
             let columns = columns_of.get(&node.library_id).ok_or_else(|| Error::corrupt("a row without a list"))?;
-            let values = values.iter().map(|(index, value)| (self.columns[*index].id, value.clone()));
-            let values: Vec<_> = values.collect();
+            let values = values.iter().map(|(index, value)| {
+                let column = &self.columns[*index];
+                Ok((column.id, entry_of(&column.kind, value, &rows_of)?))
+            });
+            let values = values.collect::<Result<Vec<_>>>()?;
             let mut change = columns.known_change(&values);
             let of_row = complete(columns, &mut change, Completing::Unchecked, self.guard.caller())?;
             let taken = taken_of.entry(node.library_id).or_default();
@@ -238,5 +268,18 @@ impl<'a> Plan<'a> {
         }
         pages::store(transaction, self.guard, checked, self.pages, self.now)?;
         self.guard.record_all(transaction, &self.events)
+    }
+}
+
+/// Returns a value with the identifier of the row whose number a lookup has, and others as they are.
+fn entry_of(kind: &ColumnKind, value: &ColumnValue, rows_of: &HashMap<Id, Vec<Id>>) -> Result<ColumnValue> {
+    match (kind, value) {
+        (ColumnKind::Lookup(list), ColumnValue::Lookup(number)) => {
+            let at = usize::try_from(number.get() - 1).ok();
+            let row = rows_of.get(list).zip(at).and_then(|(rows, at)| rows.get(at));
+            row.map(|row| ColumnValue::Lookup(*row))
+                .ok_or_else(|| invalid(format!("a row names row {number} of a list that has fewer rows")))
+        }
+        _ => Ok(value.clone()),
     }
 }

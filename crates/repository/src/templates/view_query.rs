@@ -119,7 +119,7 @@ pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemp
             _ => {
                 let column = key.strip_prefix("f-").and_then(own);
                 match column {
-                    Some((_, _, ColumnKind::Person)) | None => {}
+                    Some((_, _, ColumnKind::Person | ColumnKind::Lookup(_))) | None => {}
                     Some((_, _, ColumnKind::Choice(choices))) if !choices.iter().any(|choice| choice == value) => {}
                     Some(_) if value.is_empty() => {}
                     Some((_, name, _)) => drop(view.filter.insert((*name).to_owned(), value.to_owned())),

@@ -58,6 +58,7 @@ impl Template {
         for list in &self.lists {
             check_list::check(list)?;
         }
+        check_list::check_lookups(&self.lists)?;
         let homes = self.lists.iter().flat_map(|list| &list.pages).filter(|page| page.home).count();
         if homes > 1 {
             return Err(invalid(format!("{homes} pages have home = true, and a site opens with one of them")));

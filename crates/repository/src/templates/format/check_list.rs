@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use database::content::column::ColumnRow;
-use model::{ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, Result, Total, Versioning};
+use model::{ColumnKind, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Total, Versioning};
 
-use crate::columns::{MAX_CHOICES, MAX_COLUMNS, MAX_DESCRIPTION, MAX_MESSAGE};
+use crate::columns::{MAX_CHOICES, MAX_COLUMNS, MAX_DESCRIPTION, MAX_LOOKUPS, MAX_MESSAGE};
 use crate::is_built_in_column;
 use crate::templates::formulas::{condition_of, set_options};
 
@@ -68,7 +68,40 @@ pub(super) fn check_own(list: &ListTemplate) -> Result<()> {
     if list.holds != Holds::Rows {
         return Err(invalid("a template for a list says holds = \"rows\"".to_owned()));
     }
-    check_parts(list)
+    check_parts(list)?;
+    check_lookups(std::slice::from_ref(list))
+}
+
+/// Checks which lists and which of their rows the lookup columns of a template's lists name. The rows of a list that
+/// comes from another template are not known here.
+pub(in crate::templates) fn check_lookups(lists: &[ListTemplate]) -> Result<()> {
+    for list in lists {
+        let fail = |what: String| Err(invalid(format!("list {:?}: {what}", short(list.name.key()))));
+        let lookups = || list.columns.iter().filter_map(|column| Some((column, column.list.as_deref()?)));
+        if lookups().count() > MAX_LOOKUPS {
+            return fail(format!("it has more than {MAX_LOOKUPS} lookup columns"));
+        }
+        for (column, named) in lookups() {
+            let key = column.name.key();
+            let Some(of) = lists.iter().find(|known| known.name.key() == named) else {
+                return fail(format!("column {:?}: {:?} is no list of the template", short(key), short(named)));
+            };
+            if of.template.is_none() && of.holds != Holds::Rows {
+                return fail(format!(
+                    "column {:?}: {:?} is a library, whose documents are no entries",
+                    short(key),
+                    short(named)
+                ));
+            }
+            let is_there =
+                |row: i64| of.template.is_some() || usize::try_from(row).is_ok_and(|row| row <= of.rows.len());
+            let values = list.rows.iter().filter_map(|row| row.get(key).and_then(toml::Value::as_integer));
+            if let Some(row) = values.into_iter().find(|row| !is_there(*row)) {
+                return fail(format!("column {:?}: {:?} has no row {row}", short(key), short(named)));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_parts(list: &ListTemplate) -> Result<()> {
@@ -174,6 +207,13 @@ fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
         _ if !column.choices.is_empty() => return fail("only a choice column has choices".to_owned()),
         _ => {}
     }
+    match (&kind, &column.list) {
+        (ColumnKind::Lookup(_), None) => {
+            return fail("a lookup column needs the `list` whose entries it takes".to_owned());
+        }
+        (ColumnKind::Lookup(_), Some(_)) | (_, None) => {}
+        (_, Some(_)) => return fail("only a lookup column has a `list`".to_owned()),
+    }
     match column.role.as_deref() {
         None => {}
         Some("title") if kind == ColumnKind::Text => {}
@@ -247,10 +287,10 @@ fn column_row(column: &ColumnTemplate, id: i64, language: &str) -> Result<Column
     })
 }
 
-/// Returns the kind of a column, with its choices in a language.
+/// Returns the kind of a column, with its choices in a language. The list of a lookup column has no identifier yet.
 pub(in crate::templates) fn kind_of(column: &ColumnTemplate, language: &str) -> Result<ColumnKind> {
     if column.kind == "lookup" {
-        return Err(Error::invalid("templates have no lookup columns"));
+        return Ok(ColumnKind::Lookup(Id::NONE));
     }
     let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
     ColumnKind::parse(&column.kind, choices)
@@ -307,6 +347,9 @@ fn check_view(list: &ListTemplate, view: &ViewTemplate) -> Result<()> {
             None if FILTERED.contains(&name.as_str()) => {}
             None => return fail(format!("it cannot be limited by {:?}", short(name))),
             Some(column) if column.kind == "person" => return fail("a template has no people".to_owned()),
+            Some(column) if column.kind == "lookup" => {
+                return fail("a template cannot limit a view to entries of a list".to_owned());
+            }
             Some(column) if column.kind == "choice" && !column.choices.iter().any(|choice| choice.key() == value) => {
                 return fail(format!("the column {:?} has no choice {:?}", short(name), short(value)));
             }

@@ -204,6 +204,9 @@ pub struct ColumnTemplate {
     /// Choices of a choice column.
     #[serde(default)]
     pub choices: Vec<Text>,
+    /// The list of the template whose entries a lookup column takes.
+    #[serde(default)]
+    pub list: Option<String>,
     /// `title` for the column that gives the rows their titles.
     #[serde(default)]
     pub role: Option<String>,

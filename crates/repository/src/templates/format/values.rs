@@ -1,12 +1,13 @@
 //! The values of rows in a template.
 
-use model::{ColumnKind, ColumnValue, Timestamp};
+use model::{ColumnKind, ColumnValue, Id, Timestamp};
 use time::{Month, OffsetDateTime, PrimitiveDateTime};
 use toml::value::{Date, Datetime, Offset, Time};
 
 use super::text::Text;
 
-/// Reads a value for a column in a language. `choices` are those of the template, in the order of those in `kind`.
+/// Reads a value for a column in a language. `choices` are those of the template, in the order of those in `kind`. The
+/// identifier of a lookup is the number of a row of its list in the template, counted from 1.
 ///
 /// # Errors
 /// The reason why a value does not fit.
@@ -18,7 +19,8 @@ pub(in crate::templates) fn value_of(
 ) -> Result<ColumnValue, String> {
     let read = match (kind, value) {
         (ColumnKind::Person, _) => return Err("a template has no people".to_owned()),
-        (ColumnKind::Lookup(_), _) => return Err("a template has no entries of other lists".to_owned()),
+        (ColumnKind::Lookup(_), toml::Value::Integer(row)) if *row > 0 => Some(ColumnValue::Lookup(Id::new(*row))),
+        (ColumnKind::Lookup(_), _) => return Err("an entry is the number of a row in `rows` of its list".to_owned()),
         (ColumnKind::Number, toml::Value::Integer(number)) => Some(ColumnValue::Number(*number as f64)),
         (ColumnKind::Number, toml::Value::Float(number)) => Some(ColumnValue::Number(*number)),
         (ColumnKind::YesNo, toml::Value::Boolean(yes)) => Some(ColumnValue::YesNo(*yes)),
@@ -40,15 +42,16 @@ pub(in crate::templates) fn value_of(
     }
 }
 
-/// Returns a value as a template has it; `None` for people and entries of other lists, which are not in
-/// templates.
+/// Returns a value as a template has it; `None` for people, who are not in templates. The identifier of a lookup is the
+/// number of a row, as [`value_of`] reads it.
 pub(in crate::templates) fn value_to_toml(value: &ColumnValue) -> Option<toml::Value> {
     match value {
         ColumnValue::Text(text) => Some(toml::Value::String(text.clone())),
         ColumnValue::Number(number) => Some(toml::Value::Float(*number)),
         ColumnValue::YesNo(yes) => Some(toml::Value::Boolean(*yes)),
         ColumnValue::Date(time) => datetime(*time).map(toml::Value::Datetime),
-        ColumnValue::Person(_) | ColumnValue::Lookup(_) => None,
+        ColumnValue::Lookup(row) => Some(toml::Value::Integer(row.get())),
+        ColumnValue::Person(_) => None,
     }
 }
 

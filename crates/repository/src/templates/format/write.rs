@@ -209,6 +209,7 @@ fn column(column: &ColumnTemplate) -> String {
         ("kind", Some(quoted(&column.kind))),
         ("required", yes(column.required)),
         ("choices", array(column.choices.iter().map(text))),
+        ("list", column.list.as_deref().map(quoted)),
         ("role", column.role.as_deref().map(quoted)),
         ("type", column.content_type.as_deref().map(quoted)),
         ("formula", column.formula.as_deref().map(quoted)),

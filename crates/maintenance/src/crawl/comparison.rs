@@ -183,8 +183,7 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     let changed = events.into_iter().map(|event| event.node_id).collect();
     let rows = feed::documents(reader, after, BATCH)?;
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
-    let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-    let own = feed::own_scopes(reader, &ids)?;
+    let places = feed::places_of(reader, &rows)?;
     let values = values(reader, &rows)?;
     let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
     for row in rows {
@@ -198,7 +197,7 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         };
         let mut entries = Vec::new();
         if is_found && !is_application_file(&row.name) {
-            let place = if own.contains(&row.id) { row.id } else { row.parent_id };
+            let place = places.get(&row.id).copied().unwrap_or(row.parent_id);
             let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
             let entry = |indexed: repository::IndexedVersion| {
                 let prints = (name_print(&row.name), properties(&row, indexed.audience, values).print());

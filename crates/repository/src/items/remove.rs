@@ -4,8 +4,8 @@ use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, placing, scope, tree};
-use model::{Code, Error, Id, RecycleStage, Result, Right, Timestamp};
+use database::content::{attachment, collection, placing, scope, tree};
+use model::{Code, Error, Id, NodeKind, RecycleStage, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
@@ -75,7 +75,7 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        let outcome = guard.exclusive_unless_leaf(kind).allow_reserved_space().write(write).await;
+        let outcome = guard.exclusive_when(kind.has_contents()).allow_reserved_space().write(write).await;
         self.name_holder(&found, outcome).await
     }
 }
@@ -101,16 +101,23 @@ pub(crate) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
     };
     recycle::insert(transaction, &entry)?;
     placing::place(transaction, row.id, entry.id, &row.name, &row.folded)?;
-    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
+    if changes_tree(transaction, row)? {
         collection::change_tree(transaction, row.collection_id)?;
     }
     Ok(entry.id)
 }
 
+/// Returns whether other transactions must learn that an item is gone: they may have found something in it, or rights by
+/// its permissions.
+fn changes_tree(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
+    let has_attachments = row.kind == NodeKind::Row && attachment::count(transaction, row.id, 1)? > 0;
+    Ok(row.kind.is_container() || has_attachments || scope::of_node(transaction, row.id)?.is_some())
+}
+
 /// Removes an item and its contents permanently.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
-    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
+    if changes_tree(transaction, row)? {
         collection::change_tree(transaction, row.collection_id)?;
     }
     tree::delete(transaction, row.id)?;

@@ -81,7 +81,7 @@ impl<'a> Listing<'a> {
 
     /// Returns the start of a walk after `after`; `None` when there is nothing to walk through.
     pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
-        if self.located.node().kind.is_leaf() {
+        if !self.located.node().kind.has_contents() {
             return None;
         }
         let place = after.or_else(|| self.start())?;
@@ -172,7 +172,7 @@ impl<'a> Listing<'a> {
 
     fn first_document(&self) -> Option<SortKey> {
         let kind = self.located.node().kind;
-        if !kind.holds_documents() && kind != NodeKind::List {
+        if !kind.takes_documents() && kind != NodeKind::List {
             return None;
         }
         let edge = if self.down { i64::MAX } else { i64::MIN };

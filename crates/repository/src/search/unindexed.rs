@@ -81,14 +81,15 @@ impl UnindexedChanges {
             }
         }
         let changed: Vec<Id> = changed.into_iter().collect();
-        let (rows, own) = (feed::reachable(reader, &changed)?, feed::own_scopes(reader, &changed)?);
+        let rows = feed::reachable(reader, &changed)?;
+        let places = feed::places_of(reader, &rows)?;
         let mut documents: FxHashMap<Id, Option<UnindexedDocument>> =
             changed.into_iter().map(|id| (id, None)).collect();
         for row in rows {
             let document = UnindexedDocument {
                 collection: row.collection_id,
                 author: row.created_by,
-                place: if own.contains(&row.id) { row.id } else { row.parent_id },
+                place: places.get(&row.id).copied().unwrap_or(row.parent_id),
                 name_print: name_print(&row.name),
                 is_checked_out: row.holder_id.is_some(),
                 versions: indexed_versions(&row),

@@ -160,8 +160,8 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     let mut located = locate_collection(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
     let (chains, key) = (&finder.repository.inner.chains, PathKey::new(collection.id, names));
-    // The item may be a cached container itself, or a document in one.
-    let known = (names.len().saturating_sub(1)..=names.len()).rev();
+    // The item may be a cached container itself, a document or row in one, or an attachment of a row.
+    let known = (names.len().saturating_sub(2)..=names.len()).rev();
     let known = known.filter(|_| finder.keep).find_map(|count| Some((count, chains.by_path(&key, count, version)?)));
     let (first, chain) = match known {
         Some((count, chain)) => (count, chain),

@@ -23,7 +23,8 @@ pub struct Crumb {
 /// Returns the breadcrumbs from the root site down to the parent of the last item.
 pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
     let above = way.len().saturating_sub(1);
-    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
+    let crumb = |item: &Item| Crumb { href: address::browse(&item.path), label: item.shown_name().to_owned() };
+    way[..above].iter().map(crumb).collect()
 }
 
 /// Fills the side bar: the site of the current item, its libraries and subsites, the recycle bin.

@@ -104,6 +104,7 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
         minor_limit: number("minor_limit")?,
         require_checkout: fields.yes("require_checkout"),
         approval: fields.yes("approval"),
+        attachments: fields.yes("attachments"),
     })
 }
 

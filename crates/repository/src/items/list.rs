@@ -141,7 +141,7 @@ impl Session {
             let place = located.item(reader)?;
             let mut items = Vec::new();
             for row in node::find_many(reader, &ids)? {
-                if row.parent_id == place.id && located.may_know(&row) {
+                if row.parent_id == place.id && located.lists(&row) {
                     items.push(located.child(reader, &row, &place.path)?);
                 }
             }

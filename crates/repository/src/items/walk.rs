@@ -106,7 +106,7 @@ impl<'a> Listing<'a> {
             let passes =
                 self.filter.evaluate(reader, self.located.node().library_id, self.located.principal.id, &rows)?;
             let mut last_known = None;
-            for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
+            for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.lists(row)) {
                 if passes && at.items.len() >= limit {
                     let next = last_known.map_or(Ok(at.known), |row| self.key(reader, &at.place, row))?;
                     return Ok(Walked::Page(Page { items: at.items, next: Some(next) }));

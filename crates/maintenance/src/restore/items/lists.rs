@@ -1,21 +1,23 @@
 //! Lists and their rows.
 
+use std::collections::HashSet;
+
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
-use database::content::record;
 use database::content::sorted::{self, RowFilter, SortOrder};
+use database::content::{attachment, record};
 use model::{ColumnValue, Digest, ErrorKind, Id, NodePath, Result};
 use repository::Target;
 
 use super::context::Walk;
-use super::places::comes_back;
+use super::places::{Columns, comes_back};
 
 const PAGE: usize = 200;
 
 impl Walk<'_> {
     /// Restores a list. A row that the list still has is left as it is; the others are added with new numbers, as the
-    /// caller's. Their earlier versions do not come back.
+    /// caller's. Their earlier versions do not come back. Attachments of both are restored.
     #[boxed]
     pub async fn list(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         let columns = self.library(path, row).await?;
@@ -27,14 +29,18 @@ impl Walk<'_> {
             let read = move |reader: &mut Reader<'_>| {
                 let rows = sorted::leaves(reader, list, &SortOrder::Id(after), false, &RowFilter::default(), PAGE)?;
                 let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-                Ok((record::values_of_many(reader, &ids, list)?, rows))
+                let with_attachments = attachment::counts(reader, &ids)?.iter().map(|counted| counted.row).collect();
+                Ok((record::values_of_many(reader, &ids, list)?, rows, with_attachments))
             };
-            let (values, rows) = self.source.database.read_long(read).await?;
+            let (values, rows, with_attachments): (_, _, HashSet<Id>) = self.source.database.read_long(read).await?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.id;
             for row in rows {
                 if self.has_row(present.id, row.id).await? {
                     self.summary.unchanged += 1;
+                    if with_attachments.contains(&row.id) {
+                        self.attachments(row.id, row.id).await?;
+                    }
                     continue;
                 }
                 let own = values.iter().filter(|(id, _, _)| *id == row.id);
@@ -47,13 +53,34 @@ impl Walk<'_> {
                 self.progress.count(1, 0);
                 self.progress.add_files(1);
                 match returned {
-                    Ok(()) => self.summary.created += 1,
+                    Ok(returned) => {
+                        self.summary.created += 1;
+                        if with_attachments.contains(&row.id) {
+                            self.attachments(returned, row.id).await?;
+                        }
+                    }
                     Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Exhausted) => {
                         self.fault(&path.to_string(), &row.name, &error)?;
                     }
                     Err(error) => return Err(error),
                 }
             }
+        }
+    }
+
+    /// Restores the attachments that a row had, as documents are restored into a folder.
+    async fn attachments(&mut self, to: Id, row: Id) -> Result<()> {
+        let folder = self.session.import_attachments(&to.into()).await?;
+        let mut after = String::new();
+        loop {
+            let from = after.clone();
+            let read = move |reader: &mut Reader<'_>| {
+                sorted::leaves(reader, row, &SortOrder::Name(&from), false, &RowFilter::default(), PAGE)
+            };
+            let page = self.source.database.read_long(read).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after.clone_from(&last.folded);
+            self.documents(&folder, page, &Columns::default(), false).await?;
         }
     }
 
@@ -68,14 +95,14 @@ impl Walk<'_> {
 
     /// Adds a row, unless an earlier restore added it, and it is still there. Each time that it was deleted again, it
     /// gets another idempotency key.
-    async fn return_row(&self, list: Id, row: Id, values: &[(Id, ColumnValue)]) -> Result<()> {
+    async fn return_row(&self, list: Id, row: Id, values: &[(Id, ColumnValue)]) -> Result<Id> {
         let mut round = 0;
         loop {
             let key = format!("restore {row} to {list}, round {round}");
             let session = self.session.clone().idempotent(&key, Digest::new([0; 32]));
             let returned = session.return_row(&list.into(), values.to_vec()).await?;
             if self.has_row(list, returned).await? {
-                return Ok(());
+                return Ok(returned);
             }
             round += 1;
         }

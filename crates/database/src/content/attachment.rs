@@ -8,7 +8,8 @@ statements! {
     COUNTS = "SELECT parent_id, scope_id, COUNT(*), COUNT(published_id) FROM node
         WHERE parent_id {in $1} AND kind = 'document' GROUP BY parent_id, scope_id";
     COUNT = "SELECT COUNT(*) FROM (SELECT id FROM node WHERE parent_id = $1 LIMIT $2) AS counted";
-    OF_ROWS = "SELECT id FROM node WHERE parent_id {in $1} LIMIT $2";
+    OF_ROWS = "SELECT n.id FROM node n JOIN node p ON p.id = n.parent_id
+        WHERE n.parent_id {in $1} AND p.kind = 'row' LIMIT $2";
 }
 
 /// Attachments of one row in one scope.
@@ -37,7 +38,7 @@ pub fn count(reader: &mut Reader<'_>, row: Id, most: usize) -> Result<usize> {
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(most))
 }
 
-/// Up to `limit` attachments of any of these rows.
-pub fn of_rows(reader: &mut Reader<'_>, rows: &[Id], limit: usize) -> Result<Vec<Id>> {
-    reader.query(OF_ROWS, &params![rows, limit as i64], |row| row.get(0))
+/// Up to `limit` attachments of any of these items that are rows.
+pub fn of_rows(reader: &mut Reader<'_>, items: &[Id], limit: usize) -> Result<Vec<Id>> {
+    reader.query(OF_ROWS, &params![items, limit as i64], |row| row.get(0))
 }

@@ -170,13 +170,16 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     if events.len() > MAX_EVENTS {
         return Ok(None);
     }
-    let concerns_others = |event: &&feed::Change| match index_effect(&event.action) {
-        IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => true,
-        IndexEffect::Document | IndexEffect::Nothing => false,
-    };
-    for event in events.iter().filter(concerns_others) {
-        // What is in a container has no events of its own, and what is gone may have been one.
-        if node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document) {
+    for event in &events {
+        // What is in a container or row has no events of its own, and what is gone may have been one.
+        let concerns_others = match index_effect(&event.action) {
+            IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => {
+                node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document)
+            }
+            IndexEffect::Document => node::find(reader, event.node_id)?.is_some_and(|row| row.kind == NodeKind::Row),
+            IndexEffect::Nothing => false,
+        };
+        if concerns_others {
             return Ok(None);
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use database::Reader;
-use database::content::feed;
+use database::content::{attachment, feed};
 use model::{Id, Result, Timestamp};
 use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
@@ -80,6 +80,11 @@ impl UnindexedChanges {
                 is_cut |= !changed.contains(&event.node_id);
             }
         }
+        // What is done to a row concerns its attachments: the index knows its list as their place.
+        let rows: Vec<Id> = changed.iter().copied().collect();
+        let attachments = attachment::of_rows(reader, &rows, MAX_DOCUMENTS)?;
+        is_cut |= attachments.len() == MAX_DOCUMENTS;
+        changed.extend(attachments);
         let changed: Vec<Id> = changed.into_iter().collect();
         let rows = feed::reachable(reader, &changed)?;
         let places = feed::places_of(reader, &rows)?;

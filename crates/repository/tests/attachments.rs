@@ -294,7 +294,10 @@ async fn attachments_have_the_permissions_of_their_row() {
         let (reader, _) = farm.person("reader").await;
         admin.grant(&at(""), reader, Role::READ).await.unwrap();
         let session = farm.session(reader).await;
-        assert_eq!((get(&session, "Tasks/1/x.txt").await.unwrap().as_str(), count(&session, first).await), ("x", Some(1)));
+        assert_eq!(
+            (get(&session, "Tasks/1/x.txt").await.unwrap().as_str(), count(&session, first).await),
+            ("x", Some(1))
+        );
         let refused = attach(&session, first, "y.txt", "y").await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Forbidden);
         assert_eq!(session.delete(&document.into()).await.unwrap_err().kind(), ErrorKind::Forbidden);

@@ -60,7 +60,8 @@ pub fn put(transaction: &mut Transaction<'_>, library: Id, settings: &LibrarySet
 /// Adds the settings of many new libraries and lists: identifier, settings, and the number of the next row.
 pub fn insert_many(transaction: &mut Transaction<'_>, libraries: &[(Id, LibrarySettings, i64)]) -> Result<()> {
     let row = |(id, settings, next): &(Id, LibrarySettings, i64)| {
-        let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, approval, attachments } = settings;
+        let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, approval, attachments } =
+            settings;
         let limits = (*major_limit, *minor_limit);
         params![*id, *versioning, limits.0, limits.1, *require_checkout, *approval, *attachments, *next].into()
     };

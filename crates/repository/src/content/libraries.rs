@@ -109,10 +109,10 @@ impl Session {
 /// Refuses attachments where there are no rows to which they could be attached.
 ///
 /// # Errors
-/// `Invalid` with code `wrong_kind`.
+/// `Conflict` with code `wrong_kind`.
 pub(crate) fn refuse_attachments(kind: NodeKind, settings: &LibrarySettings) -> Result<()> {
     match kind == NodeKind::List || !settings.attachments {
         true => Ok(()),
-        false => Err(Error::invalid("only the rows of lists have attachments").with_code(Code::WrongKind)),
+        false => Err(Error::conflict("only the rows of lists have attachments").with_code(Code::WrongKind)),
     }
 }

@@ -48,12 +48,7 @@ impl Session {
 ///
 /// # Errors
 /// `NotFound` if the row was deleted; `Conflict` with code `attachments_off` or `too_many_attachments`.
-pub(crate) fn admit(
-    transaction: &mut Transaction<'_>,
-    guard: &Guard,
-    place: &NodeRow,
-    arrival: Arrival,
-) -> Result<()> {
+pub(crate) fn admit(transaction: &mut Transaction<'_>, guard: &Guard, place: &NodeRow, arrival: Arrival) -> Result<()> {
     if place.kind != NodeKind::Row {
         return Ok(());
     }

@@ -6,8 +6,8 @@ use database::content::library;
 use database::content::node::{self, NodeRow};
 use model::{ColumnKind, LibrarySettings, Name, NodeKind, Result, Right, SitePath, Timestamp};
 
-use crate::content::libraries::refuse_attachments;
 use crate::columns::{ColumnChange, ColumnOptions, add_title_column};
+use crate::content::libraries::refuse_attachments;
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
 use crate::session::errors::{name_conflict, name_taken_hidden};

@@ -11,8 +11,8 @@ use model::{Code, ColumnValue, Error, ErrorKind, Id, Name, NodeKind, Result, Rig
 
 use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, recalculate, title_of};
 use crate::columns::{ColumnSet, FieldChange, FoundEntries, TakenValues};
-use crate::items::remove::recycle;
 use crate::items::moving::leave;
+use crate::items::remove::recycle;
 use crate::items::tree::{held_parent, refuse_held, subtree_rights};
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};

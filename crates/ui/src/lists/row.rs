@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::Path;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Right, Timestamp};
-use repository::{
-    Column, Item, MAX_ATTACHMENTS, PrincipalName, RowRevision, Sort, Target, ValueNames, ValuesChange,
-};
+use repository::{Column, Item, MAX_ATTACHMENTS, PrincipalName, RowRevision, Sort, Target, ValueNames, ValuesChange};
 
 use crate::browse::listing;
 use crate::frame::address;

@@ -143,7 +143,7 @@ async fn may_show(session: &Session, link: &str) -> bool {
 
 /// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter. Lists contain no
-/// documents, so the place is the site of a list.
+/// documents but attachments, so the place is the site of a list.
 pub fn set_search_place(page: &mut Page, way: &[Item]) {
     let place = way.iter().rev().find(|item| item.kind.is_container() && item.kind != NodeKind::List);
     let place = place.filter(|item| !item.path.is_empty());

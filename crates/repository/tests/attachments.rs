@@ -6,7 +6,7 @@ use bytes::Bytes;
 use model::{Code, ColumnKind, ErrorKind, Id, LibrarySettings, Role, Versioning};
 use repository::{
     Bin, ColumnChange, ColumnOptions, Destination, Filter, ListRequest, MAX_ATTACHMENTS, RowChange, Session, Sort,
-    Target, UploadOptions, ValueTest, ValuesChange, VersionChoice,
+    Target, TemplateDraft, UploadOptions, ValueTest, ValuesChange, VersionChoice,
 };
 use support::rows::{change, code, column, name, new_list, number, text, titles};
 use support::{Farm, at, each_farm, get, names, put, read};
@@ -378,10 +378,11 @@ async fn an_upload_and_the_deletion_of_its_row_do_not_cross() {
         let collection = admin.item(&list).await.unwrap().collection_id;
         for round in 0..8 {
             let id = row(&admin, &list, title, "a").await;
+            let target = Target::Id(id);
             let deletion = RowChange::Delete { row: id, revision: None };
             let (stored, deleted) = match round % 2 {
                 0 => {
-                    let (stored, deleted) = tokio::join!(attach(&admin, id, "x", "x"), admin.delete(&id.into()));
+                    let (stored, deleted) = tokio::join!(attach(&admin, id, "x", "x"), admin.delete(&target));
                     (stored, deleted.map(drop))
                 }
                 _ => {
@@ -410,6 +411,46 @@ async fn an_upload_and_the_deletion_of_its_row_do_not_cross() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn attachments_are_found_by_name_with_the_path_of_their_row() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let first = row(&admin, &list, title, "a").await;
+        attach(&admin, first, "gannet.txt", "x").await.unwrap();
+        let found = async |session: &Session| -> Vec<String> {
+            let found = session.find_by_name("gannet", 10).await.unwrap().items;
+            found.into_iter().map(|item| item.path).collect()
+        };
+        assert_eq!(found(&admin).await, ["Tasks/1/gannet.txt"]);
+        let (reader, _) = farm.person("reader").await;
+        admin.grant(&at(""), reader, Role::READ).await.unwrap();
+        let session = farm.session(reader).await;
+        assert_eq!(found(&session).await, ["Tasks/1/gannet.txt"]);
+        admin.break_inheritance(&first.into(), false).await.unwrap();
+        assert_eq!(found(&session).await, Vec::<String>::new());
+        admin.delete(&first.into()).await.unwrap();
+        assert_eq!(found(&admin).await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_for_files_reach_attachments_by_their_address_only() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let first = row(&admin, &list, title, "a").await;
+        let document = attach(&admin, first, "x.txt", "x").await.unwrap();
+        let wanted = repository::DetailOptions::default();
+        assert_eq!(admin.details(&at("Tasks/1/x.txt"), wanted).await.unwrap().item.id, document);
+        for hidden in ["Tasks", "Tasks/1"] {
+            assert_eq!(admin.details(&at(hidden), wanted).await.unwrap_err().code(), Code::NotFound, "{hidden}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_setting_is_kept_with_the_others_and_in_templates() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
@@ -422,6 +463,18 @@ async fn the_setting_is_kept_with_the_others_and_in_templates() {
         let document = attach(&admin, first, "x.txt", "1").await.unwrap();
         attach(&admin, first, "x.txt", "2").await.unwrap();
         assert_eq!(admin.versions(&document.into(), None, 10).await.unwrap().items.len(), 1);
+        for attachments in [false, true] {
+            allow(&admin, &list, attachments).await;
+            let draft = TemplateDraft { name: "plans".into(), title: "Plans".into(), ..TemplateDraft::default() };
+            let template = admin.template_of(&list, draft).await.unwrap();
+            assert!(template.write().contains(&format!("attachments = {attachments}")), "{}", template.write());
+            let label = name(&format!("Made {attachments}"));
+            let made = admin.create_list_from(&at(""), Some(&label), &template, "en").await.unwrap();
+            assert_eq!(admin.library_settings(&made.id.into()).await.unwrap().attachments, attachments);
+        }
+        let site = repository::built_in_templates().iter().find(|template| template.name == "tasks").unwrap();
+        let tasks = admin.create_list_from(&at(""), Some(&name("Usual")), site, "en").await.unwrap();
+        assert!(admin.library_settings(&tasks.id.into()).await.unwrap().attachments);
     })
     .await;
 }

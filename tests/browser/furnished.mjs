@@ -132,6 +132,10 @@ export async function furnish(browser, server) {
     changes: [{ set: { Task: 'Call Anna', ...filled } }, ...[LONG, UNBROKEN, TURNED, MARKUP, HEBREW, '=1+1'].map((title) => ({ set: { Task: title } }))],
   })).outcomes;
   await ask('POST', `/api/v1/items/${list.id}/changes`, { changes: [{ id: row, set: { State: 'done', Task: MARKUP } }] });
+  for (const name of ['Plan.txt', LONG, UNBROKEN, TURNED, MARKUP, HEBREW]) {
+    const stored = await server.api('POST', `/api/v1/items/${row}/documents?name=${encodeURIComponent(name)}`, 'attached');
+    assert.ok(stored.ok, `${name}: ${stored.status}`);
+  }
   const templated = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'From a template', template: 'team' });
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--site', '/');
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');

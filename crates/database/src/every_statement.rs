@@ -20,6 +20,7 @@ async fn prepare(database: Database, statements: &'static [&'static [Sql]]) {
 async fn content_statements_fit_the_schema() {
     use content::*;
     const ALL: &[&[Sql]] = &[
+        attachment::ALL,
         blob::ALL,
         census::ALL,
         collection::ALL,

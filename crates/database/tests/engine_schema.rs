@@ -12,7 +12,7 @@ use database::content::node::{self, NodeRow};
 use database::content::revision::{self, Revision};
 use database::content::site::{self, SiteRow};
 use database::content::sorted::{self, RowFilter, SortOrder};
-use database::content::{column, record};
+use database::content::{column, library, record};
 use database::testing::fresh_database;
 use database::{Database, Engine, Options, Reader, Schema, Sql, Transaction, Value};
 use model::{ColumnKind, ColumnValue, Id, Name, NodeKind, Preferences, Result, SearchAlert, SortValue, Timestamp};
@@ -282,9 +282,10 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 async fn older_databases_get_templates_and_options_of_sites() {
     const OLDER_CONFIGURATION: [Sql; 2] =
         [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
-    const OLDER_CONTENT: [Sql; 8] = [
+    const OLDER_CONTENT: [Sql; 9] = [
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN attachments"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -353,9 +354,10 @@ const FOLDER: Id = Id::new(3);
 /// Turns a new content database into one of the version before records, with a library, a folder and two documents that
 /// have values.
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 22] = [
+    const STEPS: [Sql; 23] = [
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN attachments"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -406,11 +408,18 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
     tx.execute(VALUES, &[Value::from("b \"quoted\" \u{f6}")]).map(drop)
 }
 
+/// Settings of a list and of a library.
+const OLDER_SETTINGS: Sql = Sql::new(
+    "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, next_number) \
+     VALUES (2, 'major', 100, 10, 1 = 0, 2), (3, 'major', 100, 10, 1 = 0, 1)",
+);
+
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 14] = [
+    const STEPS: [Sql; 15] = [
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
+        Sql::new("ALTER TABLE library DROP COLUMN attachments"),
         Sql::new("DROP INDEX library_recompute"),
         Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
@@ -426,6 +435,7 @@ fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
             "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, \
              created_by, modified_at, modified_by, size, media_type, major, minor, version_id, title) VALUES \
              (2, 1, 1, 2, 1, 'list', 'L', 'l', 1, 1, 1, 1, 0, '', 0, 0, NULL, NULL), \
+             (3, 1, 1, 3, 1, 'library', 'M', 'm', 1, 1, 1, 1, 0, '', 0, 0, NULL, NULL), \
              (10, 1, 2, 2, 1, 'row', '1', '1', 1, 1, 1, 1, 0, '', 0, 0, 77, 'T')",
         ),
     ];
@@ -443,7 +453,8 @@ async fn revisions_of_an_older_content_database_are_numbered() {
         let older = |tx: &mut Transaction<'_>| {
             make_revisions_older(tx)?;
             let long = "x".repeat(300);
-            tx.execute(Sql::new("UPDATE node SET title = $1 WHERE id = 10"), &database::params![long]).map(drop)
+            tx.execute(Sql::new("UPDATE node SET title = $1 WHERE id = 10"), &database::params![long])?;
+            tx.execute(OLDER_SETTINGS, &[]).map(drop)
         };
         db.write(older).await.unwrap();
         db.close().await;
@@ -463,6 +474,10 @@ async fn revisions_of_an_older_content_database_are_numbered() {
             revision::trim(tx, row.id, 1)?;
             let kept = revision::list(tx, row.id, 99, 9)?;
             let newest = node::newest_id(tx)?.max(revision::newest_id(tx)?);
+            let settings = [library::find(tx, Id::new(2))?, library::find(tx, Id::new(3))?];
+            let attachments = settings.map(|settings| settings.map(|settings| settings.attachments));
+            // Lists take attachments from now on, libraries do not.
+            assert_eq!(attachments, [Some(true), Some(false)]);
             Ok((row.title.map(|title| title.len()), all, kept, newest))
         };
         let (title, all, kept, newest) = db.write(change).await.unwrap();

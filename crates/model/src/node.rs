@@ -47,16 +47,28 @@ impl NodeKind {
         !matches!(self, Self::List | Self::Row)
     }
 
-    /// Returns whether it contains no other items.
+    /// Returns whether it is one of what may be very many beside each other: a document or a row. They have no place in
+    /// caches, and an entity tag. A row can contain its attachments.
     pub const fn is_leaf(self) -> bool {
         matches!(self, Self::Document | Self::Row)
+    }
+
+    /// Returns whether it can contain documents: a library, a folder, or a row with its attachments.
+    pub const fn takes_documents(self) -> bool {
+        self.holds_documents() || matches!(self, Self::Row)
+    }
+
+    /// Returns whether an item of this kind can contain others: all but documents can.
+    pub const fn has_contents(self) -> bool {
+        !matches!(self, Self::Document)
     }
 
     /// Returns whether an item of kind `child` may be directly inside an item of this kind.
     pub const fn may_hold(self, child: NodeKind) -> bool {
         match child {
             Self::Site | Self::Library | Self::List => matches!(self, Self::Site),
-            Self::Folder | Self::Document => self.holds_documents(),
+            Self::Folder => self.holds_documents(),
+            Self::Document => self.takes_documents(),
             Self::Row => matches!(self, Self::List),
         }
     }

@@ -48,6 +48,8 @@ pub struct LibrarySettings {
     /// True if a draft needs approval: publishing then takes the right to override as well. Needs
     /// [`Versioning::MajorMinor`].
     pub require_approval: bool,
+    /// True if documents can be attached to the rows of a list. False for a library.
+    pub attachments: bool,
 }
 
 impl LibrarySettings {
@@ -84,6 +86,7 @@ impl Default for LibrarySettings {
             minor_limit: 10,
             require_checkout: false,
             require_approval: false,
+            attachments: false,
         }
     }
 }

@@ -19,7 +19,7 @@ use super::extract::Query;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ArchiveQuery {
-    /// Identifiers of documents, folders or libraries, separated by commas; at most 1,000.
+    /// Identifiers of documents, folders, libraries, lists or rows, separated by commas; at most 1,000.
     #[param(value_type = super::wire::rules::IdList)]
     ids: String,
 }
@@ -30,7 +30,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Download items as a ZIP archive
 ///
-/// Folders include everything in them that the caller may open. An archive has at most 10,000 items, 8 MiB of paths and
+/// Folders include everything in them that the caller may open. Of a list, the attachments are included, in a folder for
+/// each row that has some. An archive has at most 10,000 items, 8 MiB of paths and
 /// 100 GiB. It is generated while it is sent. Documents that were deleted meanwhile or are damaged are missing; a text
 /// file in the archive lists them.
 #[utoipa::path(

@@ -89,7 +89,8 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
 
 /// Store a document
 ///
-/// The request body is the document. Missing folders of the path are created. The response is sent when content and
+/// The request body is the document. Missing folders of the path are created. Below a row of a list, the document is an
+/// attachment of the row. The response is sent when content and
 /// metadata are on stable storage. A body that is truncated, or whose length differs from the announced one, stores
 /// nothing. `X-Modified-At` (RFC 3339) preserves the time of the last change. `If-Match` and `If-None-Match: *` protect
 /// against overwriting. A body that does not have the SHA-256 or SHA-512 of its `Content-Digest` (RFC 9530) is refused

@@ -104,6 +104,9 @@ async fn replace(
 }
 
 /// Store a document in a library or folder
+///
+/// In a row of a list, the document is an attachment. A list without attachments refuses it with `attachments_off`, and
+/// a row with 1,000 of them with `too_many_attachments`.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/documents",

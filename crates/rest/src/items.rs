@@ -82,7 +82,7 @@ async fn look_by_path(caller: Authenticated, Query(query): Query<PathQuery>) -> 
 
 /// List the children of the item at a path
 ///
-/// Items that the caller may not see are left out.
+/// Items that the caller may not see are left out. Those of a row are its attachments.
 #[utoipa::path(
     get,
     path = "/api/v1/items/by-path/children",
@@ -162,7 +162,7 @@ async fn ancestors(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Lis
 
 /// List the children of an item
 ///
-/// Items that the caller may not see are left out.
+/// Items that the caller may not see are left out. Those of a row are its attachments.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/children",

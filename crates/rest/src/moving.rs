@@ -28,7 +28,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Move a folder or document
 ///
-/// The destination is another library or folder of the same site collection. The item keeps its identifier, versions
+/// The destination is another library or folder of the same site collection, or, for a document, a row of a list. The item keeps its identifier, versions
 /// and own permissions.
 #[utoipa::path(
     post,

@@ -171,7 +171,12 @@ export class GridView {
 
   number(key, known) {
     if (!known.id) return make("span", { title: this.words.new }, "+", make("span", { class: "unseen" }, ` ${this.words.new}`));
-    return make("a", { href: `${this.words.here}/${encodeURIComponent(known.number)}`, tabindex: -1 }, known.number);
+    const link = make("a", { href: `${this.words.here}/${encodeURIComponent(known.number)}`, tabindex: -1 }, known.number);
+    if (known.clips) {
+      const words = `${this.words.clips}: ${known.clips}`;
+      link.append(make("sup", { class: "clips", title: words }, make("span", { "aria-hidden": "true" }, known.clips), make("span", { class: "unseen" }, words)));
+    }
+    return link;
   }
 
   content(key, column, mark, may) {

@@ -1,7 +1,7 @@
 //! Changes for the search index: events in their order, documents in the order of their identifiers, and the places
 //! that decide who may find a document.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use model::{Id, NodeKind, Result, Timestamp};
 
@@ -28,13 +28,14 @@ statements! {
         ORDER BY n.id LIMIT $3");
     REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
         WHERE n.kind = 'document' AND n.id {in $1}");
+    ROWS = "SELECT id, parent_id FROM node WHERE kind = 'row' AND id {in $1}";
     OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
     CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node
         WHERE collection_id = $1 AND kind NOT IN ('document', 'row')";
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
     DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
-        WHERE s.collection_id = $1 AND n.kind = 'document'";
+        WHERE s.collection_id = $1 AND n.kind IN ('document', 'row')";
 }
 
 /// An event, as far as the search index needs it.
@@ -92,8 +93,26 @@ pub fn reachable(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     reader.query(REACHABLE, &params![ids], read)
 }
 
+/// The places of these documents, by document: the document itself or its parent. A row without permissions of its own is
+/// no place: its list is the place of its attachments, since there may be very many rows.
+pub fn places_of(reader: &mut Reader<'_>, documents: &[NodeRow]) -> Result<HashMap<Id, Id>> {
+    let mut parents: Vec<Id> = documents.iter().map(|document| document.parent_id).collect();
+    parents.sort_unstable();
+    parents.dedup();
+    let lists: HashMap<Id, Id> =
+        reader.query(ROWS, &params![parents.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
+    let asked: Vec<Id> = documents.iter().map(|document| document.id).chain(lists.keys().copied()).collect();
+    let own = own_scopes(reader, &asked)?;
+    let place = |document: &NodeRow| match lists.get(&document.parent_id) {
+        _ if own.contains(&document.id) => document.id,
+        Some(list) if !own.contains(&document.parent_id) => *list,
+        _ => document.parent_id,
+    };
+    Ok(documents.iter().map(|document| (document.id, place(document))).collect())
+}
+
 /// Those of these items that have permissions of their own.
-pub fn own_scopes(reader: &mut Reader<'_>, ids: &[Id]) -> Result<HashSet<Id>> {
+fn own_scopes(reader: &mut Reader<'_>, ids: &[Id]) -> Result<HashSet<Id>> {
     Ok(reader.query(OWN_SCOPES, &params![ids], |row| row.get(0))?.into_iter().collect())
 }
 
@@ -102,7 +121,7 @@ pub fn trees(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
     reader.query(TREES, &params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// An item whose scope decides about documents: a container, or a document with permissions of its own.
+/// An item whose scope decides about documents: a container, or a row or document with permissions of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceRow {
     /// The item.

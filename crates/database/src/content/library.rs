@@ -9,8 +9,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 /// The columns of the settings of a new library.
 macro_rules! insert {
     () => {
-        "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, require_approval, next_number)
-        VALUES "
+        "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, require_approval,
+        attachments, next_number) VALUES "
     };
 }
 
@@ -18,14 +18,16 @@ macro_rules! insert {
 const GROUP: usize = 8;
 
 statements! {
-    FIND = "SELECT versioning, major_limit, minor_limit, require_checkout, require_approval FROM library WHERE node_id = $1";
-    PUT = "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, require_approval)
-        VALUES ($1, $2, $3, $4, $5, $6)
+    FIND = "SELECT versioning, major_limit, minor_limit, require_checkout, require_approval, attachments FROM library
+        WHERE node_id = $1";
+    PUT = "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout, require_approval,
+        attachments)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (node_id) DO UPDATE SET versioning = excluded.versioning, major_limit = excluded.major_limit,
         minor_limit = excluded.minor_limit, require_checkout = excluded.require_checkout,
-        require_approval = excluded.require_approval";
-    INSERT = insert_rows!(insert!(), 7, 1);
-    INSERT_MANY = insert_rows!(insert!(), 7, GROUP);
+        require_approval = excluded.require_approval, attachments = excluded.attachments";
+    INSERT = insert_rows!(insert!(), 8, 1);
+    INSERT_MANY = insert_rows!(insert!(), 8, GROUP);
     LOCK = "SELECT node_id FROM library WHERE node_id = $1 {for_update}";
     RECOMPUTE_AFTER = "SELECT recompute_after FROM library WHERE node_id = $1 AND recompute_after IS NOT NULL";
     SET_RECOMPUTE_AFTER = "UPDATE library SET recompute_after = $2 WHERE node_id = $1";
@@ -45,21 +47,26 @@ pub(super) fn read_from(row: &Row<'_>, at: usize) -> Result<LibrarySettings> {
         minor_limit: number(row, at + 2)?,
         require_checkout: row.get(at + 3)?,
         require_approval: row.get(at + 4)?,
+        attachments: row.get(at + 5)?,
     })
 }
 
 /// Stores the settings of a library.
 pub fn put(transaction: &mut Transaction<'_>, library: Id, settings: &LibrarySettings) -> Result<()> {
-    let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, require_approval } = settings;
-    let values = params![library, *versioning, *major_limit, *minor_limit, *require_checkout, *require_approval];
+    let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, require_approval, attachments } =
+        settings;
+    let values =
+        params![library, *versioning, *major_limit, *minor_limit, *require_checkout, *require_approval, *attachments];
     transaction.execute(PUT, &values).map(drop)
 }
 
 /// Adds the settings of many new libraries and lists: identifier, settings, and the number of the next row.
 pub fn insert_many(transaction: &mut Transaction<'_>, libraries: &[(Id, LibrarySettings, i64)]) -> Result<()> {
     let row = |(id, settings, next): &(Id, LibrarySettings, i64)| {
-        let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, require_approval } = settings;
-        params![*id, *versioning, *major_limit, *minor_limit, *require_checkout, *require_approval, *next].into()
+        let LibrarySettings { versioning, major_limit, minor_limit, require_checkout, require_approval, attachments } =
+            settings;
+        params![*id, *versioning, *major_limit, *minor_limit, *require_checkout, *require_approval, *attachments, *next]
+            .into()
     };
     let rows: Vec<_> = libraries.iter().map(row).collect();
     transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)

@@ -1,6 +1,7 @@
 //! Statements over a content database: site collections, scopes, items, versions, BLOB references, columns, the recycle
 //! bin and events. One module per table or small family of tables. Business rules and permissions are not known here.
 
+pub mod attachment;
 pub mod blob;
 pub mod census;
 pub mod collection;

@@ -17,7 +17,7 @@ statements! {
     CREATION_CONTEXT = concat!("SELECT ", collection_columns!("c"), ",
         ", node_columns!("p"), ",
         ", node_columns!("n"), ",
-        l.node_id, l.versioning, l.major_limit, l.minor_limit, l.require_checkout, l.require_approval
+        l.node_id, l.versioning, l.major_limit, l.minor_limit, l.require_checkout, l.require_approval, l.attachments
         FROM collection c LEFT JOIN node p ON p.id = $2 LEFT JOIN library l ON l.node_id = p.library_id
         LEFT JOIN node n ON n.parent_id = p.id AND n.folded = $3 WHERE c.id = $1");
 }

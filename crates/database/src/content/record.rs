@@ -71,7 +71,7 @@ statements! {
     REMOVE_BELOW = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
-            WHERE n.kind NOT IN ('document', 'row'))
+            WHERE n.kind <> 'document')
         DELETE FROM field_index WHERE parent_id IN (SELECT id FROM below)";
     DELETE_BELOW = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1

@@ -111,6 +111,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::ApprovalRequired
         | Code::ApprovalWithoutDrafts
         | Code::ArchiveTooLarge
+        | Code::AttachmentsOff
         | Code::BackupBusy
         | Code::BackupIncomplete
         | Code::BackupIsThere
@@ -315,6 +316,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::TokenExists
         | Code::TokenScope
         | Code::TokenTooLong
+        | Code::TooManyAttachments
         | Code::TooManyNetworks
         | Code::TooManyPlaces
         | Code::TooManyProperties

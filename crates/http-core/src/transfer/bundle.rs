@@ -21,6 +21,8 @@ use crate::server::request;
 const MAX_ENTRIES: usize = 10_000;
 /// Maximum number of bytes in one archive.
 const MAX_BYTES: u64 = 100 << 30;
+/// Maximum number of rows of a list that are looked at for attachments.
+const MAX_ROWS: usize = 100_000;
 /// Limit on the total length of the paths in one archive, which stay in memory until its end.
 const MAX_PATHS: usize = 8 << 20;
 /// Name of the entry that lists the documents that could not be sent, unless a document has this name.
@@ -46,7 +48,7 @@ fn too_large() -> Error {
         .with_code(Code::ArchiveTooLarge)
 }
 
-/// Returns the response that sends these items, folders with everything in them.
+/// Returns the response that sends these items, folders with everything in them, and rows and lists with attachments.
 ///
 /// # Errors
 /// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GiB.
@@ -89,15 +91,19 @@ struct Gathered {
     missing_path: String,
 }
 
+/// Returns whether a row belongs into an archive: of a list, it holds the attachments, in a folder for each row.
+fn has_attachments(row: &Item) -> bool {
+    row.attachments.is_some_and(|count| count > 0)
+}
+
 async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
     let (mut names, mut entries, mut bytes, mut paths) = (Names::default(), VecDeque::new(), 0_u64, 0_usize);
-    let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
+    let (mut rest, mut name, mut rows): (VecDeque<Entry>, _, _) = (VecDeque::new(), String::new(), 0);
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
-        if item.kind == NodeKind::Site || !item.kind.is_for_file_clients() {
-            return Err(
-                Error::invalid("an archive holds only documents, folders and libraries").with_code(Code::WrongKind)
-            );
+        if item.kind == NodeKind::Site {
+            return Err(Error::invalid("an archive holds documents, and what contains them below a site")
+                .with_code(Code::WrongKind));
         }
         if name.is_empty() {
             let above = item.path.rsplit('/').nth(1).unwrap_or("documents");
@@ -112,10 +118,14 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
         if entries.len() + rest.len() >= MAX_ENTRIES || bytes > MAX_BYTES || paths > MAX_PATHS {
             return Err(too_large());
         }
-        let mut next = (entry.kind.is_container()).then_some(None);
+        let mut next = (entry.kind.has_contents()).then_some(None);
         while let Some(after) = next {
             let (_, page) = session.list(&Target::Id(entry.id), Sort::Name, false, after, MAX_PAGE).await?;
-            for child in page.items {
+            rows += if entry.kind == NodeKind::List { page.items.len() } else { 0 };
+            if rows > MAX_ROWS {
+                return Err(too_large());
+            }
+            for child in page.items.into_iter().filter(|child| child.kind != NodeKind::Row || has_attachments(child)) {
                 let path = names.give(&entry.path, &child.name);
                 paths += path.len();
                 rest.push_back(Entry::new(&child, path));
@@ -159,7 +169,7 @@ impl Sending {
                 return self.more().await.map(Some);
             }
             let Some(entry) = self.entries.pop_front() else { return Ok(self.end()) };
-            if entry.kind.is_container() {
+            if entry.kind.has_contents() {
                 return Ok(Some(self.headers.folder(&entry.path, entry.modified).into()));
             }
             match Self::begin(&self.session, &entry).await {

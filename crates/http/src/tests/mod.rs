@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod api_walkthrough;
+mod attachments;
 mod bodies;
 mod collaboration;
 mod content;

@@ -170,21 +170,23 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     if events.len() > MAX_EVENTS {
         return Ok(None);
     }
-    let concerns_others = |event: &&feed::Change| match index_effect(&event.action) {
-        IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => true,
-        IndexEffect::Document | IndexEffect::Nothing => false,
-    };
-    for event in events.iter().filter(concerns_others) {
-        // What is in a container has no events of its own, and what is gone may have been one.
-        if node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document) {
+    for event in &events {
+        // What is in a container or row has no events of its own, and what is gone may have been one.
+        let concerns_others = match index_effect(&event.action) {
+            IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => {
+                node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document)
+            }
+            IndexEffect::Document => node::find(reader, event.node_id)?.is_some_and(|row| row.kind == NodeKind::Row),
+            IndexEffect::Nothing => false,
+        };
+        if concerns_others {
             return Ok(None);
         }
     }
     let changed = events.into_iter().map(|event| event.node_id).collect();
     let rows = feed::documents(reader, after, BATCH)?;
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
-    let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-    let own = feed::own_scopes(reader, &ids)?;
+    let places = feed::places_of(reader, &rows)?;
     let values = values(reader, &rows)?;
     let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
     for row in rows {
@@ -198,7 +200,7 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         };
         let mut entries = Vec::new();
         if is_found && !is_application_file(&row.name) {
-            let place = if own.contains(&row.id) { row.id } else { row.parent_id };
+            let place = places.get(&row.id).copied().unwrap_or(row.parent_id);
             let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
             let entry = |indexed: repository::IndexedVersion| {
                 let prints = (name_print(&row.name), properties(&row, indexed.audience, values).print());

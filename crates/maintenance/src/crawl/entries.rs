@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use database::content::node::{self, NodeRow};
-use database::content::{record, scope, version};
+use database::content::{feed, record, version};
 use database::{Database, Reader};
 use futures_util::FutureExt;
 use model::{Code, ColumnValue, Error, ErrorKind, Id, MAX_DEPTH, Result, is_application_file};
@@ -149,13 +149,13 @@ fn fault(error: &Error) -> Fault {
 }
 
 async fn snapshot(database: &Database, document: &NodeRow) -> Result<DocumentSnapshot> {
-    let (id, parent, library, indexed) =
-        (document.id, document.parent_id, document.library_id, indexed_versions(document));
+    let (document, indexed) = (document.clone(), indexed_versions(document));
+    let (id, parent, library) = (document.id, document.parent_id, document.library_id);
     let read = move |reader: &mut Reader<'_>| {
         if !is_reachable(reader, parent)? {
             return Ok(DocumentSnapshot { place: parent, values: Vec::new(), versions: Vec::new() });
         }
-        let place = if scope::of_node(reader, id)?.is_some() { id } else { parent };
+        let place = feed::places_of(reader, std::slice::from_ref(&document))?.remove(&id).unwrap_or(parent);
         // Values in columns of another library, which a document brought along, are hidden.
         let values = record::values_of_many(reader, &[id], library)?;
         let values = values.into_iter().map(|(_, column, value)| (column, value)).collect();

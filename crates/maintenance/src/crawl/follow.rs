@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use database::content::feed;
 use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
@@ -197,21 +198,27 @@ impl Follower {
         committed
     }
 
-    /// Writes documents, or removes those that are gone.
+    /// Writes documents, or removes those that are gone. For a row, writes its attachments: their place is another one
+    /// when its permissions become its own.
     pub(super) async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| {
             ids.into_iter().map(|id| Ok((id, node::find(reader, id)?))).collect::<Result<Vec<_>>>()
         };
-        let mut documents = Vec::new();
+        let (mut documents, mut rows) = (Vec::new(), Vec::new());
         for (id, row) in self.database.database.read(read).await? {
             match row {
                 Some(row) if row.kind == NodeKind::Document => documents.push(row),
+                Some(row) if row.kind == NodeKind::Row => rows.push(row.id),
                 Some(_) => {}
                 None => {
                     self.checkpoint.walk_counts.removed += 1;
                     self.put(id, DocumentEntries::NONE).await?;
                 }
             }
+        }
+        for row in rows {
+            let read = move |reader: &mut Reader<'_>| feed::documents_below(reader, row, Id::NONE, BATCH_BELOW);
+            documents.extend(self.database.database.read(read).await?);
         }
         self.write(documents, commit).await
     }

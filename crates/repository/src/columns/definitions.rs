@@ -122,6 +122,10 @@ impl Session {
         let (_, found) = self
             .view(target, |reader, located| {
                 let library = located.node().library_id;
+                // The columns of a list are not for what is attached to its rows.
+                if located.parent().is_some_and(|parent| parent.kind == NodeKind::Row) {
+                    return Ok((Vec::new(), Vec::new()));
+                }
                 Ok((column::list(reader, library)?, column::content_types(reader, library)?))
             })
             .await?;

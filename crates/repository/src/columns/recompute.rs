@@ -13,6 +13,7 @@ use super::field_change::FieldChange;
 use super::fields::recalculate;
 use super::set::ColumnSet;
 use crate::Repository;
+use crate::items::attachments::is_attachment;
 
 /// Number of records that are looked at in one go, most of which may be in other libraries.
 const LOOKED_AT: usize = 5_000;
@@ -136,7 +137,7 @@ fn recompute(transaction: &mut Transaction<'_>, holder: Id, ids: &[Id]) -> Resul
 /// Computes the calculated fields of an item. One without a record has none.
 fn compute(transaction: &mut Transaction<'_>, columns: &ColumnSet, item: &NodeRow) -> Result<()> {
     let Some(before) = record::find(transaction, item.id)? else { return Ok(()) };
-    if item.library_id != columns.library() {
+    if item.library_id != columns.library() || is_attachment(transaction, item)? {
         return Ok(());
     }
     let mut change = FieldChange::default();

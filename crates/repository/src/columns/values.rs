@@ -6,6 +6,7 @@ use database::{Reader, Transaction};
 use model::{Code, ColumnValue, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::Preconditions;
+use crate::items::attachments::is_attachment;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
@@ -91,6 +92,10 @@ impl Session {
             }
             let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
+            if is_attachment(transaction, &row)? {
+                return Err(Error::conflict("the columns of a list are for its rows, not for their attachments")
+                    .with_code(Code::WrongKind));
+            }
             preconditions.check(found.visible_version(&row))?;
             refuse_overtaken(transaction, id, &was)?;
             let columns = ColumnSet::read(transaction, row.library_id)?;

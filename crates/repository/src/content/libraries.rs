@@ -81,6 +81,7 @@ impl Session {
                 Error::invalid("the rows of a list have neither drafts nor check-outs").with_code(Code::WrongKind)
             );
         }
+        refuse_attachments(located.node().kind, &settings)?;
         let guard = self.guard([&*located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
@@ -95,8 +96,24 @@ impl Session {
             library::put(transaction, id, &settings)?;
             let how = settings.versioning.as_str();
             let approval = if settings.require_approval { ", publishing by approval" } else { "" };
-            guard.record(transaction, id, "library.settings", format!("{path} versioning {how}{approval}"))
+            let attachments = match row.kind {
+                NodeKind::List if settings.attachments => ", with attachments",
+                NodeKind::List => ", without attachments",
+                _ => "",
+            };
+            guard.record(transaction, id, "library.settings", format!("{path} versioning {how}{approval}{attachments}"))
         };
         guard.write(write).await
+    }
+}
+
+/// Refuses attachments where there are no rows to which they could be attached.
+///
+/// # Errors
+/// `Conflict` with code `wrong_kind`.
+pub(crate) fn refuse_attachments(kind: NodeKind, settings: &LibrarySettings) -> Result<()> {
+    match kind == NodeKind::List || !settings.attachments {
+        true => Ok(()),
+        false => Err(Error::conflict("only the rows of lists have attachments").with_code(Code::WrongKind)),
     }
 }

@@ -4,7 +4,7 @@
 
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::{collection, node, placing, tree};
+use database::content::{attachment, collection, node, placing, tree};
 use model::{Id, NodeKind, Result};
 
 use crate::Session;
@@ -60,10 +60,17 @@ fn delete_batch(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result
         }
         // The innermost container holds only documents, only rows, or nothing.
         let mut leaves = tree::children(transaction, place, room)?;
-        let are_documents = match leaves.is_empty() {
+        let kind = node::find(transaction, place)?.map_or(root.kind, |place| place.kind);
+        let mut are_documents = match leaves.is_empty() {
             true => root.kind == NodeKind::Document,
-            false => node::find(transaction, place)?.is_some_and(|place| place.kind.holds_documents()),
+            false => kind.takes_documents(),
         };
+        if kind == NodeKind::List && !leaves.is_empty() {
+            let attachments = attachment::of_rows(transaction, &leaves, room)?;
+            if !attachments.is_empty() {
+                (leaves, are_documents) = (attachments, true);
+            }
+        }
         if leaves.is_empty() {
             leaves.push(place);
         }

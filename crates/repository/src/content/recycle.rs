@@ -8,6 +8,7 @@ use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, RecycleStage, Result, Rig
 
 use crate::Session;
 use crate::content::permanent_delete;
+use crate::items::attachments::{Arrival, admit};
 use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::tree::{above, free_name, held_parent, refuse_depth};
@@ -116,6 +117,7 @@ impl Session {
             let (row, _) = find_authorised(transaction, guard, checked, entry)?;
             let parent = held_parent(transaction, to)?;
             guard.require_unlocked(transaction, checked, &parent)?;
+            admit(transaction, guard, &parent, Arrival::Back)?;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, row.node_id)?;
             let item = node::lock(transaction, row.node_id)?.ok_or_else(no_entry)?;

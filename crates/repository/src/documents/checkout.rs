@@ -6,6 +6,7 @@ use database::content::{column, node, record, tree, version};
 use model::{Code, Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
+use crate::items::attachments::is_attachment;
 use crate::session::errors::{held_by, require_free};
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Permitted;
@@ -175,7 +176,7 @@ fn require_columns(transaction: &mut database::Transaction<'_>, row: &node::Node
         .filter(|column| column.required)
         .filter(|column| column.content_type_id.is_none() || column.content_type_id == row.content_type_id)
         .peekable();
-    if required.peek().is_none() {
+    if required.peek().is_none() || is_attachment(transaction, row)? {
         return Ok(());
     }
     let values = record::values(transaction, row.id)?;

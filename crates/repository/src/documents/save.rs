@@ -7,6 +7,7 @@ use database::content::version::{self, VersionRow};
 use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::columns::fields;
+use crate::items::attachments::{Arrival, admit};
 use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
 use crate::session::errors::{name_taken_hidden, no_folder, taken};
@@ -257,6 +258,7 @@ impl SavePlan {
         let DestinationFolder { checked, parent, settings, path, now } = destination;
         let now = *now;
         self.guard.require_unlocked(transaction, checked, parent)?;
+        admit(transaction, &self.guard, parent, Arrival::New)?;
         if !is_taken {
             self.options.preconditions.check(None)?;
         }
@@ -271,7 +273,9 @@ impl SavePlan {
             row.created_at = ownership.created_at;
         }
         node::insert(transaction, &row)?;
-        fields::give_defaults(transaction, &self.guard, &row)?;
+        if parent.kind != NodeKind::Row {
+            fields::give_defaults(transaction, &self.guard, &row)?;
+        }
         usage.bytes += stored.size;
         usage.documents += 1;
         let path = join(path, name.as_str());

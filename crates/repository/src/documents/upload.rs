@@ -100,8 +100,11 @@ impl Session {
             Destination::Document(id) => self.present(*id).await?,
         };
         let node = located.node();
-        if !node.kind.holds_documents() {
-            if let Some(library) = folders.first() {
+        if node.kind == NodeKind::Row && !folders.is_empty() {
+            return Err(Error::conflict("a row has documents only, and no folders").with_code(Code::WrongKind));
+        }
+        if !node.kind.takes_documents() {
+            if let Some(library) = folders.first().filter(|_| node.kind == NodeKind::Site) {
                 let text = format!(
                     "there is no library \"{library}\" in the site \"{}\", or you may not see it: create it first",
                     node.name
@@ -236,6 +239,7 @@ impl Session {
             let guard = self.guard([&located.to(Right::Add)?])?;
             self.require_publish(located, options).await?;
             if !repeats {
+                self.require_attachable(located).await?;
                 options.preconditions.check(None)?;
             }
             self.require_place_unlocked(located).await?;

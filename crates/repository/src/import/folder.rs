@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use database::content::scope;
-use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
+use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
 
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::Guard;
+use crate::session::locate::Located;
 use crate::storage::placement::StorageChoice;
 use crate::{Session, Target};
 
@@ -57,6 +58,22 @@ impl Session {
             ))
             .with_code(Code::WrongKind));
         }
+        self.filled(located)
+    }
+
+    /// Returns the row at `target`, ready to receive attachments from a backup.
+    ///
+    /// # Errors
+    /// Those of [`Session::import_folder`], for an item that is not a row.
+    #[boxed]
+    pub async fn import_attachments(&self, target: &Target) -> Result<ImportFolder> {
+        let known = self.locate(target).await?;
+        known.unchecked().require_kind(NodeKind::Row)?;
+        self.filled(known.unchecked())
+    }
+
+    fn filled(&self, located: &Located) -> Result<ImportFolder> {
+        let node = located.node();
         let permitted = NEEDS.map(|right| located.to(right));
         let permitted = permitted.into_iter().collect::<Result<Vec<_>>>()?;
         let guard = self.guard(&permitted)?;

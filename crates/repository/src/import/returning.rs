@@ -17,6 +17,7 @@ use model::{
 use crate::Session;
 use crate::columns::fields::store_known;
 use crate::documents::{PendingBlob, charge, library_of, needs_confirmation, next_number, release_versions, trim};
+use crate::items::attachments::{Arrival, admit, is_attachment};
 use crate::items::tree::{free_name, held_parent};
 use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
@@ -164,6 +165,7 @@ impl RestoredDocument {
         settings: &LibrarySettings,
     ) -> Result<(RestoreOutcome, i64, i64)> {
         let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
+        admit(transaction, guard, parent, Arrival::Back)?;
         let name = free_name(transaction, parent.id, &self.name)?;
         let mut row = NodeRow::new(guard.next_id(), parent, NodeKind::Document, &name, self.created_by, now);
         let first = if settings.versioning == Versioning::None { self.versions.len() - 1 } else { 0 };
@@ -285,7 +287,10 @@ impl RestoredDocument {
 
     /// Stores the values of the document, and returns whether it had others before.
     fn put_values(&self, transaction: &mut Transaction<'_>, document: &NodeRow) -> Result<bool> {
-        store_known(transaction, document, &self.values)
+        match is_attachment(transaction, document)? {
+            true => Ok(false),
+            false => store_known(transaction, document, &self.values),
+        }
     }
 
     fn record(&self, transaction: &mut Transaction<'_>, node: Id, action: &str, name: &Name) -> Result<()> {

@@ -7,6 +7,7 @@ use database::content::node::{self, NodeRow};
 use model::{ColumnKind, LibrarySettings, Name, NodeKind, Result, Right, SitePath, Timestamp};
 
 use crate::columns::{ColumnChange, ColumnOptions, add_title_column};
+use crate::content::libraries::refuse_attachments;
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
 use crate::session::errors::{name_conflict, name_taken_hidden};
@@ -16,7 +17,7 @@ use crate::session::target::join;
 use crate::{Session, Target};
 
 /// Number of versions of each row that a new list keeps.
-pub(crate) const ROW_VERSIONS: u32 = 100;
+const ROW_VERSIONS: u32 = 100;
 
 /// What a new item in a site will hold.
 enum Contents {
@@ -39,13 +40,14 @@ impl Session {
     #[boxed]
     pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
         settings.check()?;
+        refuse_attachments(NodeKind::Library, &settings)?;
         self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Contents::Documents(settings)).await
     }
 
     /// Creates a list in a site, with one column for the titles of its rows.
     #[boxed]
     pub async fn create_list(&self, site: &Target, name: &Name, title: &Name) -> Result<Item> {
-        let settings = LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() };
+        let settings = list_settings();
         let title = ColumnChange {
             name: title.clone(),
             kind: ColumnKind::Text,
@@ -92,6 +94,11 @@ impl Session {
         };
         guard.write(write).await.map_err(name_conflict)
     }
+}
+
+/// Returns the settings of a new list.
+pub(crate) fn list_settings() -> LibrarySettings {
+    LibrarySettings { major_limit: ROW_VERSIONS, attachments: true, ..LibrarySettings::default() }
 }
 
 /// Refuses a name for an item in a site that would take the address of a site collection.

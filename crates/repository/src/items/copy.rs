@@ -9,6 +9,7 @@ use database::content::{property, record, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use crate::documents::{charge, library_of};
+use crate::items::attachments::{Arrival, admit};
 use crate::items::item::Item;
 use crate::items::tree::{above, held_parent, refuse_depth};
 use crate::session::errors::name_conflict;
@@ -43,6 +44,7 @@ impl Session {
             source.access = checked.access.clone();
             let parent = held_parent(transaction, to)?;
             guard.require_unlocked(transaction, checked, &parent)?;
+            admit(transaction, guard, &parent, Arrival::New)?;
             let id = source.node().id;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, id)?;

@@ -10,6 +10,7 @@ use database::content::{column, node, record, sorted};
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, fold};
 
 use crate::columns::unnamed_columns;
+use crate::items::attachments::set_attachments;
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
 use crate::items::page::Page;
@@ -140,13 +141,14 @@ impl Session {
             let place = located.item(reader)?;
             let mut items = Vec::new();
             for row in node::find_many(reader, &ids)? {
-                if row.parent_id == place.id && located.may_know(&row) {
+                if row.parent_id == place.id && located.lists(&row) {
                     items.push(located.child(reader, &row, &place.path)?);
                 }
             }
             let most = fitting(MAX_PAGE, place.path.len()).min(fitting_values(reader, &items)?);
             let next = (items.len() > most).then(|| SortKey::Row(items[most - 1].id));
             items.truncate(most);
+            set_attachments(reader, &located.access, &mut items)?;
             let (columns, values) = columns_of(reader, located, &items, MAX_PAGE)?;
             Ok(Listed { place, page: Page { items, next }, columns, values })
         };
@@ -250,6 +252,7 @@ fn list_slice(
         }
     }
     set_locked_by(reader, located, &mut page.items)?;
+    set_attachments(reader, &located.access, &mut page.items)?;
     let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
     Ok(Slice::Done(Listed { place, page, columns, values }))
 }
@@ -376,7 +379,8 @@ fn columns_of(
     most: usize,
 ) -> Result<(Vec<Column>, Values)> {
     let library = located.node().library_id;
-    if most == 0 || library.is_none() {
+    // Attachments have no values: the columns are those of the rows.
+    if most == 0 || library.is_none() || located.node().kind == NodeKind::Row {
         return Ok((Vec::new(), HashMap::new()));
     }
     let mut rows = column::list(reader, library)?;

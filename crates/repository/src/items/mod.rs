@@ -1,6 +1,7 @@
 //! Items of any kind: viewing, listing, creating folders, renaming, moving, copying, deleting.
 
 mod address_prefixes;
+pub(crate) mod attachments;
 pub(crate) mod caller_view;
 pub(crate) mod condition;
 pub(crate) mod containers;
@@ -12,7 +13,7 @@ mod follow;
 mod home;
 pub(crate) mod item;
 mod list;
-mod moving;
+pub(crate) mod moving;
 mod order;
 pub(crate) mod page;
 pub(crate) mod page_cursor;
@@ -28,6 +29,7 @@ pub(crate) mod tree;
 pub(crate) mod view;
 mod walk;
 
+pub use attachments::MAX_ATTACHMENTS;
 pub use condition::{named_condition, stored_condition};
 pub use details::{DetailOptions, Details, Space};
 pub use filter::{Filter, ValueTest};

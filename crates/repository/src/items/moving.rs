@@ -13,7 +13,7 @@ use crate::session::locate::Located;
 
 /// Prepares an item for leaving its container. Refuses while a lock is in the way, and ends the locks on the item,
 /// because they apply to its current location.
-pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked, row: &NodeRow) -> Result<()> {
+pub(crate) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked, row: &NodeRow) -> Result<()> {
     if !checked.collection.has_locks {
         return Ok(());
     }
@@ -87,9 +87,12 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
         return Err(Error::conflict("only folders and documents can be moved and copied").with_code(Code::WrongKind));
     }
-    if !to.kind.holds_documents() {
-        return Err(Error::conflict(format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()))
-            .with_code(Code::WrongKind));
+    if !to.kind.may_hold(node.kind) {
+        let text = match to.kind {
+            NodeKind::Row => "a row has documents only, and no folders".to_owned(),
+            _ => format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()),
+        };
+        return Err(Error::conflict(text).with_code(Code::WrongKind));
     }
     if node.collection_id != to.collection_id {
         return Err(Error::conflict(

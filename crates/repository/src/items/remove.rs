@@ -1,11 +1,11 @@
 //! Deleting: moves an item with all its contents into the recycle bin of the user who deleted it.
 
 use async_recursion::async_recursion as boxed;
-use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, placing, scope, tree};
-use model::{Code, Error, Id, RecycleStage, Result, Right, Timestamp};
+use database::content::{attachment, collection, placing, scope, tree};
+use database::{Reader, Transaction};
+use model::{Code, Error, Id, NodeKind, RecycleStage, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
@@ -60,8 +60,13 @@ impl Session {
         self.require_not_held(&located).await?;
         let (id, kind) = (located.node().id, located.node().kind);
         let (path, found) = (located.path(), located.clone());
+        let has_contents = move |reader: &mut Reader<'_>| may_have_contents(reader, kind, id);
+        let mut exclusive = located.content.database.read(has_contents).await?;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
+            if !guard.is_exclusive() && may_have_contents(transaction, kind, id)? {
+                return Ok(None);
+            }
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;
             refuse_held(transaction, checked, &row, guard.caller())?;
@@ -69,15 +74,28 @@ impl Session {
             if by_file_manager && loses_nothing(transaction, guard, &row)? {
                 erase(transaction, guard, &row)?;
                 guard.record(transaction, id, "item.delete", path.as_str())?;
-                return Ok(None);
+                return Ok(Some(None));
             }
             let entry = recycle(transaction, guard, &row, &path)?;
             guard.record(transaction, id, "item.delete", path.as_str())?;
-            Ok(Some(entry))
+            Ok(Some(Some(entry)))
         };
-        let outcome = guard.exclusive_unless_leaf(kind).allow_reserved_space().write(write).await;
-        self.name_holder(&found, outcome).await
+        loop {
+            let guard = guard.clone().exclusive_when(exclusive).allow_reserved_space();
+            let outcome = guard.write(write.clone()).await;
+            match self.name_holder(&found, outcome).await? {
+                Some(entry) => return Ok(entry),
+                // Something was attached meanwhile.
+                None => exclusive = true,
+            }
+        }
     }
+}
+
+/// Returns whether something can be in an item: in a container, and in a row with attachments. Rows are many, and are
+/// deleted beside other changes if they have none.
+fn may_have_contents(reader: &mut Reader<'_>, kind: NodeKind, id: Id) -> Result<bool> {
+    Ok(kind.is_container() || kind == NodeKind::Row && attachment::count(reader, id, 1)? > 0)
 }
 
 /// Moves a row with everything below it into the caller's recycle bin and returns the identifier of the entry.
@@ -101,16 +119,22 @@ pub(crate) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
     };
     recycle::insert(transaction, &entry)?;
     placing::place(transaction, row.id, entry.id, &row.name, &row.folded)?;
-    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
+    if changes_tree(transaction, row)? {
         collection::change_tree(transaction, row.collection_id)?;
     }
     Ok(entry.id)
 }
 
+/// Returns whether other transactions must learn that an item is gone: they may have found something in it, or rights by
+/// its permissions.
+fn changes_tree(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
+    Ok(may_have_contents(transaction, row.kind, row.id)? || scope::of_node(transaction, row.id)?.is_some())
+}
+
 /// Removes an item and its contents permanently.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
-    if row.kind.is_container() || scope::of_node(transaction, row.id)?.is_some() {
+    if changes_tree(transaction, row)? {
         collection::change_tree(transaction, row.collection_id)?;
     }
     tree::delete(transaction, row.id)?;

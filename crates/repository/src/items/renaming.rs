@@ -5,6 +5,7 @@ use database::Transaction;
 use database::content::{collection, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
+use crate::items::attachments::{Arrival, admit};
 use crate::items::item::Item;
 use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
@@ -100,6 +101,7 @@ impl Session {
             refuse_litter(&row, &name)?;
             leave(transaction, guard, checked, &row)?;
             guard.require_unlocked(transaction, checked, &parent)?;
+            admit(transaction, guard, &parent, Arrival::New)?;
             put_below(transaction, checked, &row, &parent, &name)?;
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)

@@ -45,7 +45,7 @@ pub(super) fn page(
     }
     let mut rows = node::find_many(reader, &ids)?;
     rows.retain(|row| {
-        row.kind.is_leaf() && row.parent_id == located.node().id && located.may_know(row) && filter.fits_row(row)
+        row.kind.is_leaf() && row.parent_id == located.node().id && located.lists(row) && filter.fits_row(row)
     });
     let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
     let by_id: HashMap<Id, &NodeRow> = rows.iter().map(|row| (row.id, row)).collect();

@@ -10,6 +10,7 @@ use database::content::{displaced, lock, property, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Succession, charge, library_of, record_replaced, succeed};
+use crate::items::attachments::{Arrival, admit};
 use crate::items::transfer_plan::{OverwriteTarget, Transfer, TransferPlan, Transferred};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
 use crate::session::errors::name_conflict;
@@ -90,6 +91,7 @@ impl TransferPlan {
             }
             self.clear(transaction, checked, &present)?;
         }
+        admit(transaction, &self.guard, &parent, Arrival::New)?;
         let above = above(transaction, &parent)?;
         refuse_depth(transaction, &above, source.id)?;
         let mut copier = Copier::new(transaction, &self.guard, &self.source, &parent)?;
@@ -135,6 +137,9 @@ impl TransferPlan {
             self.clear(transaction, checked, &present)?;
         } else if let Some(original) = self.find_set_aside(transaction, &row)? {
             return self.restore_set_aside(transaction, checked, &row, &original);
+        }
+        if row.parent_id != parent.id {
+            admit(transaction, &self.guard, &parent, Arrival::New)?;
         }
         if aside {
             self.set_aside(transaction, checked, &row)?;

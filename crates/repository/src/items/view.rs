@@ -5,6 +5,7 @@ use database::content::node::NodeRow;
 use database::content::version::{self, VersionRow};
 use model::{Accent, Error, Id, NodeKind, Result, Right, Timestamp, unsigned};
 
+use crate::items::attachments::set_attachments;
 use crate::items::item::{CheckOut, Item, Version};
 use crate::locks::covering;
 use crate::session::locate::Located;
@@ -18,6 +19,7 @@ impl Located {
         if item.rights.has(Right::View) {
             item.locked_by = covering(reader, self)?.first().map(|lock| lock.owner_id);
         }
+        set_attachments(reader, &self.access, std::slice::from_mut(&mut item))?;
         Ok(item)
     }
 
@@ -79,6 +81,7 @@ impl Located {
             working: false,
             check_out: node.holder_id.zip(node.held_at).map(|(by, at)| CheckOut { by, at }),
             locked_by: None,
+            attachments: None,
             content_type_id: node.content_type_id,
             accent: Accent::default(),
             rights,

@@ -81,7 +81,7 @@ impl<'a> Listing<'a> {
 
     /// Returns the start of a walk after `after`; `None` when there is nothing to walk through.
     pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
-        if self.located.node().kind.is_leaf() {
+        if !self.located.node().kind.has_contents() {
             return None;
         }
         let place = after.or_else(|| self.start())?;
@@ -106,7 +106,7 @@ impl<'a> Listing<'a> {
             let passes =
                 self.filter.evaluate(reader, self.located.node().library_id, self.located.principal.id, &rows)?;
             let mut last_known = None;
-            for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
+            for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.lists(row)) {
                 if passes && at.items.len() >= limit {
                     let next = last_known.map_or(Ok(at.known), |row| self.key(reader, &at.place, row))?;
                     return Ok(Walked::Page(Page { items: at.items, next: Some(next) }));
@@ -172,7 +172,7 @@ impl<'a> Listing<'a> {
 
     fn first_document(&self) -> Option<SortKey> {
         let kind = self.located.node().kind;
-        if !kind.holds_documents() && kind != NodeKind::List {
+        if !kind.takes_documents() && kind != NodeKind::List {
             return None;
         }
         let edge = if self.down { i64::MAX } else { i64::MIN };

@@ -1,18 +1,19 @@
 //! Checking and making the changes of one request inside its transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use database::Transaction;
 use database::content::column::ColumnRow;
 use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
-use database::content::{library, record};
-use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
+use database::content::{attachment, library, record};
+use model::{Code, ColumnValue, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, recalculate, title_of};
 use crate::columns::{ColumnSet, FieldChange, FoundEntries, TakenValues};
+use crate::items::moving::leave;
 use crate::items::remove::recycle;
-use crate::items::tree::held_parent;
+use crate::items::tree::{held_parent, refuse_held, subtree_rights};
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
 use crate::session::idempotency::StoredOutcome;
@@ -46,7 +47,7 @@ pub(super) struct Batch<'a> {
 pub(super) enum Step<'a> {
     Add { fields: Fields, title: Option<String> },
     Edit { row: NodeRow, before: Fields, change: FieldChange<'a> },
-    Delete { row: NodeRow },
+    Delete { row: NodeRow, has_attachments: bool },
 }
 
 /// The steps of a request, each with the position of its change.
@@ -56,6 +57,8 @@ type Steps<'a> = Vec<(usize, Step<'a>)>;
 struct Present {
     rows: HashMap<Id, NodeRow>,
     fields: HashMap<Id, Fields>,
+    /// Those to be deleted that have attachments.
+    with_attachments: HashSet<Id>,
 }
 
 impl<'a> Batch<'a> {
@@ -117,7 +120,7 @@ impl<'a> Batch<'a> {
             let found = node::find_many(transaction, &ids)?;
             ids = found.into_iter().filter_map(|row| self.known(Some(row)).ok()).map(|row| row.id).collect();
         }
-        let mut present = Present { rows: HashMap::new(), fields: HashMap::new() };
+        let mut present = Present { rows: HashMap::new(), fields: HashMap::new(), with_attachments: HashSet::new() };
         if !ids.is_empty() {
             let bytes: i64 = record::sizes(transaction, &ids)?.iter().map(|(_, bytes)| bytes).sum();
             if bytes > MAX_STORED_BYTES {
@@ -131,6 +134,10 @@ impl<'a> Batch<'a> {
                 drop_removed(self.columns.rows(), &mut fields);
                 present.fields.insert(id, fields);
             }
+            let deleted = changes.iter().filter(|change| change.deletes()).filter_map(RowChange::row);
+            let deleted: Vec<Id> = deleted.filter(|id| present.rows.contains_key(id)).collect();
+            let counts = attachment::counts(transaction, &deleted)?;
+            present.with_attachments.extend(counts.iter().map(|counted| counted.row));
         }
         Ok(present)
     }
@@ -172,7 +179,26 @@ impl<'a> Batch<'a> {
             RowChange::Delete { revision, .. } if revision.is_some() && *revision != row.version_id => {
                 Ok(Err(changed_meanwhile()))
             }
-            _ => Ok(Ok(Step::Delete { row })),
+            _ if present.with_attachments.contains(&row.id) => {
+                let free = self.check_delete(transaction, &row)?;
+                Ok(free.map(|()| Step::Delete { row, has_attachments: true }))
+            }
+            _ => Ok(Ok(Step::Delete { row, has_attachments: false })),
+        }
+    }
+
+    /// Refuses to delete a row with attachments that must stay where they are.
+    fn check_delete(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Result<()>> {
+        // One was attached since the lock for this transaction was chosen.
+        if !self.guard.is_exclusive() {
+            return Ok(Err(changed_meanwhile()));
+        }
+        let free = subtree_rights(transaction, &self.checked.access, row, Right::Delete)
+            .and_then(|()| refuse_held(transaction, self.checked, row, self.guard.caller()))
+            .and_then(|()| self.guard.require_tree_unlocked(transaction, self.checked, row));
+        match free {
+            Err(refusal) if matches!(refusal.kind(), ErrorKind::Forbidden | ErrorKind::Locked) => Ok(Err(refusal)),
+            free => free.map(Ok),
         }
     }
 
@@ -284,7 +310,10 @@ impl<'a> Batch<'a> {
                         self.guard.record(transaction, row.id, "row.change", join(self.path, &row.name))?;
                     }
                 }
-                Step::Delete { row } => {
+                Step::Delete { row, has_attachments } => {
+                    if has_attachments {
+                        leave(transaction, self.guard, self.checked, &row)?;
+                    }
                     let path = join(self.path, &row.name);
                     recycle(transaction, self.guard, &row, &path)?;
                     self.guard.record(transaction, row.id, "item.delete", path)?;

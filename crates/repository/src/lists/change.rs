@@ -40,6 +40,11 @@ impl RowChange {
         }
     }
 
+    /// Returns whether a row is deleted.
+    pub(super) fn deletes(&self) -> bool {
+        matches!(self, Self::Delete { .. })
+    }
+
     pub(super) fn values(&self) -> impl Iterator<Item = Option<&ColumnValue>> {
         let set = match self {
             Self::Add { set } | Self::Edit { set, .. } => set.as_slice(),

@@ -1,7 +1,8 @@
 //! Changing the rows of a list: adding, editing and deleting many of them in one transaction.
 
 use async_recursion::async_recursion as boxed;
-use database::Transaction;
+use database::content::attachment;
+use database::{Reader, Transaction};
 use model::{Code, ColumnValue, Error, Id, NodeKind, Result};
 
 use crate::session::errors::no_item;
@@ -106,6 +107,10 @@ impl Session {
         let guard = self.guard([&*located])?;
         self.require_people(changes.iter().flat_map(RowChange::values)).await?;
         let (list, path) = (located.node().id, located.path());
+        let deleted: Vec<Id> = changes.iter().filter(|change| change.deletes()).filter_map(RowChange::row).collect();
+        // Rows without attachments are deleted beside other changes of the site collection.
+        let with_attachments = move |reader: &mut Reader<'_>| Ok(!attachment::of_rows(reader, &deleted, 1)?.is_empty());
+        let guard = guard.exclusive_when(located.content.database.read(with_attachments).await?);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let batch = Batch::new(transaction, guard, checked, list, &path)?;
             if let Some(outcomes) = guard.repetition.find_outcomes(transaction)? {

@@ -108,7 +108,7 @@ impl Session {
         }
         let row = located.node();
         let above: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
-        let (id, deep) = (row.id, row.kind.is_container());
+        let (id, deep) = (row.id, row.kind.has_contents());
         let read = move |reader: &mut Reader<'_>| {
             let now = Timestamp::now();
             let mut locks = lock::covering(reader, id, &above, now)?;
@@ -191,7 +191,7 @@ impl Guard {
         }
         let (now, above) = (Timestamp::now(), above(transaction, row)?);
         let mut locks = lock::covering(transaction, row.id, &above, now)?;
-        if reach == Reach::Tree && row.kind.is_container() {
+        if reach == Reach::Tree && row.kind.has_contents() {
             locks.extend(lock::below(transaction, row.id, now)?);
         }
         match refuse_locked(&locks, &self.tokens, self.caller()) {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use database::Reader;
-use database::content::feed;
+use database::content::{attachment, feed};
 use model::{Id, Result, Timestamp};
 use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
@@ -80,15 +80,21 @@ impl UnindexedChanges {
                 is_cut |= !changed.contains(&event.node_id);
             }
         }
+        // What is done to a row concerns its attachments: the index knows its list as their place.
+        let rows: Vec<Id> = changed.iter().copied().collect();
+        let attachments = attachment::of_rows(reader, &rows, MAX_DOCUMENTS)?;
+        is_cut |= attachments.len() == MAX_DOCUMENTS;
+        changed.extend(attachments);
         let changed: Vec<Id> = changed.into_iter().collect();
-        let (rows, own) = (feed::reachable(reader, &changed)?, feed::own_scopes(reader, &changed)?);
+        let rows = feed::reachable(reader, &changed)?;
+        let places = feed::places_of(reader, &rows)?;
         let mut documents: FxHashMap<Id, Option<UnindexedDocument>> =
             changed.into_iter().map(|id| (id, None)).collect();
         for row in rows {
             let document = UnindexedDocument {
                 collection: row.collection_id,
                 author: row.created_by,
-                place: if own.contains(&row.id) { row.id } else { row.parent_id },
+                place: places.get(&row.id).copied().unwrap_or(row.parent_id),
                 name_print: name_print(&row.name),
                 is_checked_out: row.holder_id.is_some(),
                 versions: indexed_versions(&row),

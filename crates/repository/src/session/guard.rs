@@ -153,7 +153,12 @@ impl Guard {
         Self { exclusive, ..self }
     }
 
-    /// Blocks other changes unless the item is a leaf, which has no descendants.
+    /// Returns whether it blocks other changes.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Blocks other changes unless the item is a leaf. What is done to a leaf must not concern what is in it.
     pub(crate) fn exclusive_unless_leaf(self, kind: NodeKind) -> Self {
         self.exclusive_when(kind.is_container())
     }

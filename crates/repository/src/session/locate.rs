@@ -132,6 +132,12 @@ impl Located {
         knows(&self.access, self.principal.id, node)
     }
 
+    /// Returns whether a listing of this item shows a child to the caller. A row that the caller may know of only because
+    /// an attachment was shared is left out: filters and orders would tell its values.
+    pub(crate) fn lists(&self, node: &NodeRow) -> bool {
+        self.may_know(node) && (node.kind != NodeKind::Row || self.access.may_view(node.scope_id))
+    }
+
     /// Reads the row of the version that the caller sees, which locates its bytes.
     pub(crate) fn read_visible(&self, reader: &mut Reader<'_>) -> Result<VersionRow> {
         let id = self.visible_version(self.node()).ok_or_else(no_item)?;
@@ -160,8 +166,8 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     let mut located = locate_collection(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
     let (chains, key) = (&finder.repository.inner.chains, PathKey::new(collection.id, names));
-    // The item may be a cached container itself, or a document in one.
-    let known = (names.len().saturating_sub(1)..=names.len()).rev();
+    // The item may be a cached container itself, a document or row in one, or an attachment of a row.
+    let known = (names.len().saturating_sub(2)..=names.len()).rev();
     let known = known.filter(|_| finder.keep).find_map(|count| Some((count, chains.by_path(&key, count, version)?)));
     let (first, chain) = match known {
         Some((count, chain)) => (count, chain),

@@ -201,6 +201,7 @@ impl Session {
             minor_limit: (!is_list).then_some(settings.minor_limit),
             require_checkout: (!is_list).then_some(settings.require_checkout),
             require_approval: settings.require_approval.then_some(true),
+            attachments: is_list.then_some(settings.attachments),
             types: types.iter().map(|one| Text::Same(one.name.clone())).collect(),
             columns: columns.iter().map(|column| column_template(column, type_name, list_name)).collect(),
             views: views.iter().filter(|view| view.shared).map(view).collect(),

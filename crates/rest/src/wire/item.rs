@@ -70,6 +70,8 @@ pub struct ItemJson {
     /// Holder of the first lock that covers the item. Filled in for a single item and for the children of an item; null
     /// elsewhere, such as in search results.
     pub locked_by: Option<PersonJson>,
+    /// Number of the attachments of a row that the caller may see. Filled in where `locked_by` is; null for other items.
+    pub attachments: Option<u64>,
     /// Its content type.
     pub content_type: Option<String>,
     /// The caller's rights on it.
@@ -151,6 +153,7 @@ fn json(item: Item, names: &Names) -> ItemJson {
         working_copy: item.working,
         locked_by: item.locked_by.map(|holder| names.person(holder)),
         check_out: item.check_out.map(|held| CheckOutJson { by: names.person(held.by), at: time::format(held.at) }),
+        attachments: item.attachments,
         content_type: item.content_type_id.map(|id| id.to_string()),
         rights: rights(item.rights),
         own_permissions: item.own_permissions,

@@ -17,6 +17,8 @@ pub struct SettingsJson {
     pub require_checkout: bool,
     /// True if drafts are published by approval only, which needs the right `override` beside `publish`.
     pub require_approval: bool,
+    /// True if documents can be attached to the rows of a list; false for a library.
+    pub attachments: bool,
 }
 
 impl From<LibrarySettings> for SettingsJson {
@@ -27,6 +29,7 @@ impl From<LibrarySettings> for SettingsJson {
             minor_limit: settings.minor_limit,
             require_checkout: settings.require_checkout,
             require_approval: settings.require_approval,
+            attachments: settings.attachments,
         }
     }
 }
@@ -48,6 +51,8 @@ pub struct SettingsChange {
     pub require_checkout: Option<bool>,
     /// True if drafts are published by approval only, which needs `major-minor`.
     pub require_approval: Option<bool>,
+    /// True if documents can be attached to the rows of a list. A library has no rows.
+    pub attachments: Option<bool>,
 }
 
 impl SettingsChange {
@@ -59,6 +64,7 @@ impl SettingsChange {
             minor_limit: self.minor_limit.unwrap_or(before.minor_limit),
             require_checkout: self.require_checkout.unwrap_or(before.require_checkout),
             require_approval: self.require_approval.unwrap_or(before.require_approval),
+            attachments: self.attachments.unwrap_or(before.attachments),
         })
     }
 }

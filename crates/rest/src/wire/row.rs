@@ -51,6 +51,9 @@ pub struct RowJson {
     pub modified_at: Option<String>,
     /// User who changed it.
     pub modified_by: Option<PersonJson>,
+    /// Number of attachments that the caller may see; null for callers who may not open the row. They are the children
+    /// of the row.
+    pub attachments: Option<u64>,
     /// Values by column identifier. Empty fields are left out.
     pub values: BTreeMap<String, Value>,
 }
@@ -84,6 +87,7 @@ impl RowJson {
             etag: item.etag(),
             modified_at: opens.then(|| time::format(item.modified_at)),
             modified_by: opens.then(|| names.optional_person(item.modified_by)).flatten(),
+            attachments: item.attachments,
             values,
         }
     }

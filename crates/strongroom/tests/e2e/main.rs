@@ -61,6 +61,7 @@ mod refusals;
 mod repair;
 mod restore_cut;
 mod restore_leftovers;
+mod restored_attachments;
 mod restored_lookups;
 mod restored_parts;
 mod resumable;

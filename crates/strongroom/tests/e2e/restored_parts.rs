@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use crate::support::{Client, Farm, Server, bytes, damage, file_with, files_below};
 
 /// A farm with a site, a library with columns and a document with three versions, and a backup of it.
-pub(super) struct Rig {
-    pub(super) farm: Farm,
+pub(crate) struct Rig {
+    pub(crate) farm: Farm,
     server: Server,
     client: Client,
     scratch: TempDir,
@@ -17,7 +17,7 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    pub(super) async fn new(engine: Engine) -> Self {
+    pub(crate) async fn new(engine: Engine) -> Self {
         let farm = Farm::on(engine).await;
         let server = farm.start();
         let client = server.client(&farm.token());
@@ -41,22 +41,22 @@ impl Rig {
         rig
     }
 
-    pub(super) fn backups(&self) -> String {
+    pub(crate) fn backups(&self) -> String {
         self.scratch.path().join("backups").to_str().unwrap().to_owned()
     }
 
-    pub(super) async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Value) -> Value {
         let answer = self.client.prove_json(method, path, &body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }
 
-    pub(super) async fn put(&self, path: &str, body: Vec<u8>) {
+    pub(crate) async fn put(&self, path: &str, body: Vec<u8>) {
         let answer = self.client.send(Method::PUT, &format!("/api/v1/content/{path}"), body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
     }
 
-    async fn get(&self, path: &str) -> Option<Vec<u8>> {
+    pub(crate) async fn get(&self, path: &str) -> Option<Vec<u8>> {
         let answer = self.client.send(Method::GET, &format!("/api/v1/content/{path}"), Vec::new()).await.unwrap();
         match answer.status {
             StatusCode::OK => Some(answer.body),
@@ -65,13 +65,13 @@ impl Rig {
         }
     }
 
-    async fn delete(&self, path: &str) {
+    pub(crate) async fn delete(&self, path: &str) {
         let answer = self.client.send(Method::DELETE, &format!("/api/v1/content/{path}"), Vec::new()).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
     }
 
     /// Restores a part of the farm. With PostgreSQL, supplies new databases for reading the backup.
-    pub(super) async fn restore(&self, words: &[&str]) -> Value {
+    pub(crate) async fn restore(&self, words: &[&str]) -> Value {
         let backups = self.backups();
         let mut all: Vec<String> = ["restore", &backups].iter().chain(words).map(|word| (*word).to_owned()).collect();
         if self.engine == Engine::Postgres {
@@ -84,7 +84,7 @@ impl Rig {
     }
 
     /// Version numbers of a document, newest first.
-    async fn versions(&self, path: &str) -> Vec<String> {
+    pub(crate) async fn versions(&self, path: &str) -> Vec<String> {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={path}"), Value::Null).await;
         let id = item["id"].as_str().unwrap();
         let page = self.call(Method::GET, &format!("/api/v1/items/{id}/versions"), Value::Null).await;
@@ -93,7 +93,7 @@ impl Rig {
     }
 
     /// The rows of a list: identifier, and values by column.
-    pub(super) async fn rows(&self, list: &str) -> Vec<(String, Value)> {
+    pub(crate) async fn rows(&self, list: &str) -> Vec<(String, Value)> {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={list}"), Value::Null).await;
         let path = format!("/api/v1/items/{}/rows?limit=1000", item["id"].as_str().unwrap());
         let page = self.call(Method::GET, &path, Value::Null).await;
@@ -101,7 +101,7 @@ impl Rig {
         rows.map(|row| (row["id"].as_str().unwrap().to_owned(), row["values"].clone())).collect()
     }
 
-    async fn delete_rows(&self, list: &str, rows: &[(String, Value)]) {
+    pub(crate) async fn delete_rows(&self, list: &str, rows: &[(String, Value)]) {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={list}"), Value::Null).await;
         let path = format!("/api/v1/items/{}/changes", item["id"].as_str().unwrap());
         let changes: Vec<Value> = rows.iter().map(|(id, _)| json!({ "id": id, "delete": true })).collect();

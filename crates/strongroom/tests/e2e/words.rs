@@ -211,6 +211,53 @@ async fn rights_act_on_the_next_search_on_postgres() {
     rights_act_on_the_next_search(Engine::Postgres).await;
 }
 
+async fn attachments_are_found_by_those_who_may_open_their_row(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    let root = rig.id("").await;
+    let list = rig.call(Method::POST, &format!("/api/v1/items/{root}/lists"), json!({ "name": "Tasks" })).await;
+    let list = list["id"].as_str().unwrap().to_owned();
+    rig.call(Method::POST, &format!("/api/v1/items/{list}/permissions/break"), json!({ "copy": false })).await;
+    rig.grant(&list, "Read", true).await;
+    let (mut rows, none) = (Vec::new(), Vec::<String>::new());
+    for title in ["first", "second"] {
+        let added = json!({ "changes": [{ "set": { "Title": title } }] });
+        let added = rig.call(Method::POST, &format!("/api/v1/items/{list}/changes"), added).await;
+        rows.push(added["outcomes"][0]["id"].as_str().unwrap().to_owned());
+        let path = format!("/api/v1/items/{}/documents?name={title}.txt", rows[rows.len() - 1]);
+        let stored = rig.admin.send(Method::POST, &path, b"a gannet".to_vec()).await.unwrap();
+        assert!(stored.status.is_success(), "{}", stored.text());
+    }
+    wait_for_results(&rig.reader, "gannet", &["second.txt", "first.txt"]).await;
+    let found = search(&rig.reader, "gannet").await;
+    assert_eq!(found["items"][0]["path"], "Tasks/2/second.txt");
+    rig.call(Method::POST, &format!("/api/v1/items/{}/permissions/break", rows[0]), json!({ "copy": false })).await;
+    assert_eq!(names(&rig.reader, "gannet").await, ["second.txt"], "permissions of the row act at once");
+    wait_until_indexed(&rig.admin).await;
+    assert_eq!(names(&rig.reader, "gannet").await, ["second.txt"]);
+    assert_eq!(names(&rig.admin, "gannet").await, ["second.txt", "first.txt"]);
+    rig.grant(&rows[0], "Read", true).await;
+    assert_eq!(names(&rig.reader, "gannet").await, ["second.txt", "first.txt"], "a grant on the row acts at once");
+    let deleted = rig.call(Method::DELETE, &format!("/api/v1/items/{}", rows[1]), Value::Null).await;
+    assert_eq!(names(&rig.reader, "gannet").await, ["first.txt"], "what a deleted row had is not found");
+    wait_until_indexed(&rig.admin).await;
+    assert_eq!(names(&rig.reader, "gannet").await, ["first.txt"]);
+    let entry = deleted["entry"].as_str().unwrap();
+    rig.call(Method::POST, &format!("/api/v1/site-collections/{root}/recycle-bin/{entry}/restore"), Value::Null).await;
+    wait_for_results(&rig.reader, "gannet", &["second.txt", "first.txt"]).await;
+    rig.call(Method::DELETE, &format!("/api/v1/items/{list}"), Value::Null).await;
+    assert_eq!(names(&rig.admin, "gannet").await, none);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attachments_are_found_by_those_who_may_open_their_row_on_sqlite() {
+    attachments_are_found_by_those_who_may_open_their_row(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attachments_are_found_by_those_who_may_open_their_row_on_postgres() {
+    attachments_are_found_by_those_who_may_open_their_row(Engine::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drafts_and_working_copies_are_found_by_those_who_see_them() {
     let rig = Rig::new(Engine::Sqlite).await;

@@ -68,6 +68,8 @@ pub struct Row<'a> {
     pub draft: bool,
     /// True for a library or folder with unique permissions.
     pub own_permissions: bool,
+    /// Number of the attachments of a row; 0 for other items.
+    pub attachments: u64,
 }
 
 /// Header of a column.
@@ -492,5 +494,6 @@ pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>
         open_by: item.locked_by.map(|holder| known_as(names, holder)),
         draft: document && !item.version.is_major(),
         own_permissions: item.own_permissions && item.kind.holds_documents(),
+        attachments: item.attachments.unwrap_or(0),
     }
 }

@@ -66,7 +66,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
             name: child.name.clone(),
             icon: crate::wording::names::icon_of(child),
         });
-    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.name.clone() }).collect();
+    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.shown_name().to_owned() }).collect();
     let what = if ids.len() == 1 {
         visit.page.f1("place.name", &item.name)
     } else {

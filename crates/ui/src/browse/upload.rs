@@ -27,7 +27,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> PageResult {
     let page = &visit.page;
     Ok(html(&Form {
         page,
-        title: page.f1("upload.to", &place.name),
+        title: page.f1("upload.to", place.shown_name()),
         icon: icon("upload"),
         action: format!("/items/{}/upload", place.id),
         fields: vec![

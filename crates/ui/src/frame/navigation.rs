@@ -23,7 +23,8 @@ pub struct Crumb {
 /// Returns the breadcrumbs from the root site down to the parent of the last item.
 pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
     let above = way.len().saturating_sub(1);
-    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
+    let crumb = |item: &Item| Crumb { href: address::browse(&item.path), label: item.shown_name().to_owned() };
+    way[..above].iter().map(crumb).collect()
 }
 
 /// Fills the side bar: the site of the current item, its libraries and subsites, the recycle bin.
@@ -142,7 +143,7 @@ async fn may_show(session: &Session, link: &str) -> bool {
 
 /// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter. Lists contain no
-/// documents, so the place is the site of a list.
+/// documents but attachments, so the place is the site of a list.
 pub fn set_search_place(page: &mut Page, way: &[Item]) {
     let place = way.iter().rev().find(|item| item.kind.is_container() && item.kind != NodeKind::List);
     let place = place.filter(|item| !item.path.is_empty());

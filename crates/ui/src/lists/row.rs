@@ -1,10 +1,13 @@
-//! The page of a row: its values, who changed them, and its earlier versions.
+//! The page of a row: its values, who changed them, its earlier versions, and its attachments.
+
+use std::collections::HashMap;
 
 use askama::Template;
 use axum::extract::Path;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Right, Timestamp};
-use repository::{Column, Item, RowRevision, Target, ValueNames, ValuesChange};
+use repository::{Column, Item, MAX_ATTACHMENTS, PrincipalName, RowRevision, Sort, Target, ValueNames, ValuesChange};
 
+use crate::browse::listing;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
@@ -56,6 +59,17 @@ struct RowPage<'a> {
     may_edit: bool,
     may_delete: bool,
     may_permit: bool,
+    attachments: Vec<Attachment<'a>>,
+    /// True if the caller may attach documents, and the list takes them.
+    may_attach: bool,
+}
+
+/// A document that is attached to the row.
+struct Attachment<'a> {
+    row: listing::Row<'a>,
+    size: u64,
+    at: Timestamp,
+    by: &'a str,
 }
 
 /// Shows the page of a row that has already been found.
@@ -76,6 +90,11 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let mut names = session.value_names(&target, &all).await?;
     names.people.extend(session.principal_names(&people).await?);
     let list = way.iter().rev().nth(1).map_or_else(String::new, |list| address::browse(&list.path));
+    let (_, attached) = session.list(&target, Sort::Name, false, None, MAX_ATTACHMENTS).await?;
+    let authors = names::names(session, &attached.items).await?;
+    let here = address::browse(&item.path);
+    let attachment = |found| attachment(found, &here, &authors);
+    let may_attach = item.rights.has(Right::Add) && session.library_settings(&target).await?.attachments;
     Ok(html(&RowPage {
         page: &visit.page,
         title: item.shown_name().to_owned(),
@@ -89,8 +108,19 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         may_edit: item.rights.has(Right::Edit),
         may_delete: item.rights.has(Right::Delete),
         may_permit: item.rights.has(Right::ManagePermissions),
+        attachments: attached.items.iter().map(attachment).collect(),
+        may_attach,
         item,
     }))
+}
+
+fn attachment<'a>(found: &'a Item, here: &str, authors: &'a HashMap<Id, PrincipalName>) -> Attachment<'a> {
+    Attachment {
+        row: listing::row(found, here, authors),
+        size: found.size,
+        at: found.modified_at,
+        by: authors.get(&found.modified_by).map_or("", |author| author.name.as_str()),
+    }
 }
 
 fn facts(visit: &Visit, columns: &[Column], values: &[(Id, ColumnValue)], names: &ValueNames) -> Vec<Fact> {

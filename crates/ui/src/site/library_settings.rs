@@ -104,6 +104,7 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
         minor_limit: number("minor_limit")?,
         require_checkout: fields.yes("require_checkout"),
         require_approval: fields.yes("require_approval"),
+        attachments: fields.yes("attachments"),
     })
 }
 

@@ -1,14 +1,16 @@
 //! Lists and their rows.
 
+use std::collections::HashSet;
+
 use database::Reader;
-use database::content::record;
 use database::content::sorted::{self, RowFilter, SortOrder};
+use database::content::{attachment, record};
 use model::{ColumnValue, Digest, ErrorKind, Id, Result};
 use repository::{MAX_CHANGES, RowChange, Target};
 
 use super::context::Walk;
 use super::lookups::in_order;
-use super::places::Place;
+use super::places::{Columns, Place};
 
 const PAGE: usize = 200;
 
@@ -33,7 +35,7 @@ impl Walk<'_> {
 
     /// Brings the rows of a list back. A row that the list still has is left as it is; the others are added with new
     /// numbers, as the caller's. Their earlier versions do not come back. Adds those that name rows which come later to
-    /// `early`.
+    /// `early`. Attachments of both are restored.
     async fn rows(&mut self, place: &Place, early: &mut Vec<Early>) -> Result<()> {
         let Place { path, row, columns, .. } = place;
         let present = self.session.item(&Target::Path(path.clone())).await?;
@@ -43,14 +45,18 @@ impl Walk<'_> {
             let read = move |reader: &mut Reader<'_>| {
                 let rows = sorted::leaves(reader, list, &SortOrder::Id(after), false, &RowFilter::default(), PAGE)?;
                 let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-                Ok((record::values_of_many(reader, &ids, list)?, rows))
+                let with_attachments = attachment::counts(reader, &ids)?.iter().map(|counted| counted.row).collect();
+                Ok((record::values_of_many(reader, &ids, list)?, rows, with_attachments))
             };
-            let (values, rows) = self.source.database.read_long(read).await?;
+            let (values, rows, with_attachments): (_, _, HashSet<Id>) = self.source.database.read_long(read).await?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.id;
             for row in rows {
                 if self.has_row(present.id, row.id).await? {
                     self.summary.unchanged += 1;
+                    if with_attachments.contains(&row.id) {
+                        self.attachments(row.id, row.id).await?;
+                    }
                     continue;
                 }
                 let own: Vec<_> = values.iter().filter(|(id, _, _)| *id == row.id).collect();
@@ -73,6 +79,9 @@ impl Walk<'_> {
                             column,
                             named,
                         }));
+                        if with_attachments.contains(&row.id) {
+                            self.attachments(new, row.id).await?;
+                        }
                     }
                     Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Exhausted) => {
                         self.fault(&path.to_string(), &row.name, &error)?;
@@ -103,6 +112,22 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Restores the attachments that a row had, as documents are restored into a folder.
+    async fn attachments(&mut self, to: Id, row: Id) -> Result<()> {
+        let folder = self.session.import_attachments(&to.into()).await?;
+        let mut after = String::new();
+        loop {
+            let from = after.clone();
+            let read = move |reader: &mut Reader<'_>| {
+                sorted::leaves(reader, row, &SortOrder::Name(&from), false, &RowFilter::default(), PAGE)
+            };
+            let page = self.source.database.read_long(read).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after.clone_from(&last.folded);
+            self.documents(&folder, page, &Columns::default(), false).await?;
+        }
     }
 
     /// Returns whether the list still has a row.

@@ -8,7 +8,7 @@ use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder as Along};
 use database::content::version::VersionRow;
 use database::content::{listing, record, version};
-use model::{ColumnValue, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
+use model::{Code, ColumnValue, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
 use repository::{
     HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, RestoreOutcome, RestoredDocument, ReturningVersion,
     Target,
@@ -63,10 +63,15 @@ impl Walk<'_> {
         loop {
             ((from, _), (above, _)) = (split_parent(&from)?, split_parent(&above)?);
             let row = self.source.find(&from).await?;
-            if row.kind == NodeKind::Library {
-                let mut place = self.library(&above, &row).await?;
-                self.complete(&mut place).await?;
-                return Ok(place.columns);
+            match row.kind {
+                NodeKind::Library => {
+                    let mut place = self.library(&above, &row).await?;
+                    self.complete(&mut place).await?;
+                    return Ok(place.columns);
+                }
+                // The columns of a list are not for attachments.
+                NodeKind::List => return Ok(Columns::default()),
+                _ => {}
             }
         }
     }
@@ -75,6 +80,10 @@ impl Walk<'_> {
     async fn folder_at(&self, path: &NodePath) -> Result<ImportFolder> {
         match self.session.import_folder(&Target::Path(path.clone())).await {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.code() == Code::WrongKind => {
+                let row = self.session.import_attachments(&Target::Path(path.clone())).await;
+                return row.map_err(|_| error);
+            }
             found => return found,
         }
         let (parent, name) = split_parent(path)?;
@@ -166,7 +175,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    async fn documents(
+    pub(super) async fn documents(
         &mut self,
         folder: &ImportFolder,
         rows: Vec<NodeRow>,

@@ -172,6 +172,9 @@ fn check_settings(list: &ListTemplate) -> Result<()> {
             Err(invalid("the rows of a list have neither drafts nor check-outs".to_owned()))
         }
         Holds::Rows if !list.types.is_empty() => Err(invalid("rows have no content types".to_owned())),
+        Holds::Documents if list.attachments.is_some() => {
+            Err(invalid("only the rows of a list have attachments".to_owned()))
+        }
         Holds::Documents if !list.rows.is_empty() => Err(invalid("a library has no rows".to_owned())),
         _ => Ok(()),
     }

@@ -10,7 +10,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::text::Text;
-use crate::items::containers::ROW_VERSIONS;
+use crate::items::containers::list_settings;
 
 /// The format that this program reads and writes.
 pub(crate) const FORMAT: i64 = 1;
@@ -141,6 +141,9 @@ pub struct ListTemplate {
     /// Set when drafts are published by approval only.
     #[serde(default)]
     pub require_approval: Option<bool>,
+    /// Set when documents can be attached to the rows of a list.
+    #[serde(default)]
+    pub attachments: Option<bool>,
     /// Content types of a library.
     #[serde(default)]
     pub types: Vec<Text>,
@@ -163,7 +166,7 @@ impl ListTemplate {
     pub(crate) fn settings(&self) -> Result<LibrarySettings> {
         let usual = match self.holds {
             Holds::Documents => LibrarySettings::default(),
-            Holds::Rows => LibrarySettings { major_limit: ROW_VERSIONS, ..LibrarySettings::default() },
+            Holds::Rows => list_settings(),
         };
         let settings = LibrarySettings {
             versioning: self.versioning.as_deref().map(Versioning::parse).transpose()?.unwrap_or(usual.versioning),
@@ -171,6 +174,7 @@ impl ListTemplate {
             minor_limit: self.minor_limit.unwrap_or(usual.minor_limit),
             require_checkout: self.require_checkout.unwrap_or(usual.require_checkout),
             require_approval: self.require_approval.unwrap_or(usual.require_approval),
+            attachments: self.attachments.unwrap_or(usual.attachments),
         };
         settings.check()?;
         Ok(settings)

@@ -139,6 +139,7 @@ fn templates_that_cannot_be_meant_are_refused() {
         (site("ask = [\"a\", \"A\"]\n"), "two of"),
         (list("versioning = \"major-minor\"\n"), "drafts"),
         (list("versioning = \"always\"\n"), "versioning"),
+        (site("[[lists]]\nname = \"A\"\nattachments = true\n"), "only the rows"),
         (list("major_limit = 50001\n"), "50000"),
         (list("types = [\"A\"]\n"), "content types"),
         (columns("{ name = \"A\", kind = \"formula\" }"), "kind of a column"),

@@ -74,8 +74,12 @@ impl Out {
                 self.key(key, limit.to_string());
             }
         }
-        for (key, setting) in [("require_checkout", list.require_checkout), ("require_approval", list.require_approval)]
-        {
+        let settings = [
+            ("require_checkout", list.require_checkout),
+            ("require_approval", list.require_approval),
+            ("attachments", list.attachments),
+        ];
+        for (key, setting) in settings {
             if let Some(setting) = setting {
                 self.key(key, setting.to_string());
             }

@@ -66,8 +66,16 @@ pub struct RowJson {
     by: String,
     edit: bool,
     delete: bool,
+    /// Number of its attachments.
+    #[serde(skip_serializing_if = "is_none")]
+    clips: u64,
     /// Values in the order of the columns; null where the row has no such value.
     cells: Vec<Option<CellJson>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The next rows of a grid.
@@ -182,6 +190,7 @@ pub fn rows(visit: &Visit, shown: &Shown, listed: &Listed, names: &ValueNames) -
         by: if item.rights.has(Right::View) { names::name_of(&names.people, item.modified_by) } else { String::new() },
         edit: item.rights.has(Right::Edit),
         delete: item.rights.has(Right::Delete),
+        clips: item.attachments.unwrap_or(0),
         cells: shown.keys.iter().map(|wide| cell(visit, listed, item, wide.key, names)).collect(),
     };
     listed.page.items.iter().map(row).collect()

@@ -63,7 +63,7 @@ async fn figures_follow_uploads_versions_deletions_restorations_and_moves() {
         assert_eq!(held(&admin, "").await, Some((2, 0, 14)));
 
         let entry = admin.delete(&at("Documents/two")).await.unwrap();
-        admin.purge(root, entry, Bin::Own).await.unwrap();
+        admin.purge(root, entry, Bin::Mine).await.unwrap();
         measure(&farm, &admin).await;
         assert_eq!(held(&admin, "Documents").await, Some((0, 0, 0)));
         let report = admin.usage_below(&at("Documents"), vec![to]).await.unwrap();

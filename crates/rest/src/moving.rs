@@ -26,10 +26,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(copy_many))
 }
 
-/// Move a folder or document
+/// Move a folder, document, library or list
 ///
-/// The destination is another library or folder of the same site collection. The item keeps its identifier, versions
-/// and own permissions.
+/// The destination is another library or folder of the same site collection, or for a library or list another site of
+/// it. The item keeps its identifier, versions and own permissions.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",

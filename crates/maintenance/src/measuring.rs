@@ -9,7 +9,7 @@ use tokio::time::sleep;
 /// Interval between searches for measurements that somebody asked for.
 const EVERY: Duration = Duration::from_secs(2);
 /// Interval between searches for site collections whose measurement is missing or old.
-const ALL: Duration = Duration::from_secs(10 * 60);
+const ALL: Duration = Duration::from_secs(60);
 /// Time after the start of the server of the first of these, when it has less to do.
 const FIRST: Duration = Duration::from_secs(60);
 /// Interval after an error, which is likely to happen again.

@@ -20,8 +20,8 @@ const PAGE: usize = 500;
 const AT_ONCE: usize = 500;
 /// Duration of a read.
 const SLICE: Duration = Duration::from_millis(50);
-/// Duration of the lease of a round. Each transaction extends it.
-const LEASE: Duration = Duration::from_secs(10 * 60);
+/// Duration of the lease of a round. Each transaction extends it, and there is one at least every quarter of it.
+const LEASE: Duration = Duration::from_secs(2 * 60);
 /// Age after which a measurement is repeated, if the database has changed since.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Number of site collections that are looked for at once in each database.
@@ -187,10 +187,11 @@ async fn measure_one(database: &Database, collection: Id) -> Result<bool> {
         Ok((event::last(reader)?, Walk { stack: root.into_iter().collect(), complete: Vec::new() }))
     };
     let (sequence, mut walk) = database.read(start).await?;
+    let mut kept = Instant::now();
     while !walk.stack.is_empty() || !walk.complete.is_empty() {
         let slice = Instant::now();
         walk = database.read_long(move |reader| walk.go_on(reader)).await?;
-        if walk.complete.len() >= AT_ONCE || walk.stack.is_empty() {
+        if walk.complete.len() >= AT_ONCE || walk.stack.is_empty() || kept.elapsed() > LEASE / 4 {
             let rest = walk.complete.split_off(AT_ONCE.min(walk.complete.len()));
             let rows = std::mem::replace(&mut walk.complete, rest);
             let store = move |transaction: &mut Transaction<'_>| {
@@ -200,6 +201,7 @@ async fn measure_one(database: &Database, collection: Id) -> Result<bool> {
             if !database.write(store).await? {
                 return Ok(false);
             }
+            kept = Instant::now();
         }
         // At most half of the time is spent reading, so that requests come first.
         sleep(slice.elapsed()).await;

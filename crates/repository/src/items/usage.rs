@@ -130,7 +130,7 @@ fn report(reader: &mut Reader<'_>, located: &Permitted, rows: &[NodeRow]) -> Res
     let state = measurement::find(reader, collection)?;
     let mut report = UsageReport {
         measured_at: state.filter(|state| state.complete > 0).map(|state| state.measured_at),
-        is_pending: state.is_none_or(|state| state.wanted > state.complete),
+        is_pending: state.is_some_and(|state| state.wanted > state.complete),
         items: HashMap::new(),
     };
     let of_kind = |kind: fn(NodeKind) -> bool| rows.iter().filter(|row| kind(row.kind)).map(|row| row.id).collect();

@@ -151,7 +151,7 @@ async fn tree(
     whole: &UsageReport,
 ) -> Result<(Vec<Line>, HashMap<Id, Usage>)> {
     let (mut known, mut levels) = (HashMap::new(), Vec::with_capacity(way.len()));
-    for (depth, above) in way.iter().enumerate() {
+    for (depth, above) in way.iter().enumerate().filter(|(_, above)| above.kind != NodeKind::List) {
         let target = Target::Id(above.id);
         let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MAX_LEVEL).await?;
         let mut children: Vec<Item> = listed.items.into_iter().filter(|child| child.kind.is_container()).collect();

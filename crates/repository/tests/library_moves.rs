@@ -97,11 +97,17 @@ async fn libraries_move_with_the_right_to_manage_them_on_both_sites_only() {
         let code = |error: model::Error| error.code();
         let to_library = admin.move_to(&at("Team/Deep/Inner"), &at("Documents"), None).await;
         assert_eq!(to_library.map(drop).map_err(code), Err(Code::WrongKind));
-        assert_eq!(admin.move_to(&at("Team"), &at("Documents"), None).await.map(drop).map_err(code), Err(Code::WrongKind));
+        assert_eq!(
+            admin.move_to(&at("Team"), &at("Documents"), None).await.map(drop).map_err(code),
+            Err(Code::WrongKind)
+        );
         admin.create_site_collection(&SitePath::parse("other").unwrap(), "Other", None, None).await.unwrap();
         let elsewhere = admin.move_to(&at("Documents"), &at("other"), None).await;
         assert_eq!(elsewhere.map(drop).map_err(code), Err(Code::OtherCollection));
-        assert_eq!(admin.copy_to(&at("Documents"), &at("Team"), None).await.map(drop).map_err(code), Err(Code::WrongKind));
+        assert_eq!(
+            admin.copy_to(&at("Documents"), &at("Team"), None).await.map(drop).map_err(code),
+            Err(Code::WrongKind)
+        );
         // A name that is the address of a site collection.
         let reserved = admin.move_to(&at("Team/Deep/Inner"), &at(""), Some(&name("other"))).await;
         assert_eq!(reserved.map(drop).map_err(code), Err(Code::NameTaken));

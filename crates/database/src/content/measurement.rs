@@ -144,16 +144,8 @@ pub fn finish(
 
 /// Stores what a container holds under one scope.
 pub fn put(transaction: &mut Transaction<'_>, collection: Id, round: i64, row: &MeasuredRow) -> Result<()> {
-    let values = params![
-        collection,
-        round,
-        row.node_id,
-        row.scope_id,
-        row.documents,
-        row.rows,
-        row.bytes,
-        row.changed_at
-    ];
+    let values =
+        params![collection, round, row.node_id, row.scope_id, row.documents, row.rows, row.bytes, row.changed_at];
     transaction.execute_deferred(PUT, &values)
 }
 

@@ -1,6 +1,6 @@
 //! Measurements of site collections in the background. A round walks through the whole tree, deepest containers first,
-//! in short reads, and stores what each container holds in small transactions. Its memory does not depend on the size of
-//! the tree. Nothing is counted while documents are saved.
+//! in short reads, and stores what each container holds in small transactions. Its memory does not depend on the size
+//! of the tree. Nothing is counted while documents are saved.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -60,12 +60,7 @@ struct Frame {
 impl Frame {
     /// Enters a container. It has figures under its own scope even if it is empty.
     fn enter(id: Id, scope: Id) -> Self {
-        Self {
-            id,
-            after: Some(String::new()),
-            pending: Vec::new(),
-            by_scope: HashMap::from([(scope, Figures::NONE)]),
-        }
+        Self { id, after: Some(String::new()), pending: Vec::new(), by_scope: HashMap::from([(scope, Figures::NONE)]) }
     }
 
     fn add(&mut self, scope: Id, figures: Figures) {
@@ -206,15 +201,13 @@ async fn measure_one(database: &Database, collection: Id) -> Result<bool> {
         // At most half of the time is spent reading, so that requests come first.
         sleep(slice.elapsed()).await;
     }
-    let finish = move |transaction: &mut Transaction<'_>| {
-        measurement::finish(transaction, collection, round, begun, sequence)
-    };
+    let finish =
+        move |transaction: &mut Transaction<'_>| measurement::finish(transaction, collection, round, begun, sequence);
     if !database.write(finish).await? {
         return Ok(false);
     }
-    let remove = move |transaction: &mut Transaction<'_>| {
-        measurement::remove_before(transaction, collection, round, AT_ONCE)
-    };
+    let remove =
+        move |transaction: &mut Transaction<'_>| measurement::remove_before(transaction, collection, round, AT_ONCE);
     while database.write(remove).await? > 0 {}
     metrics::counter!("strongroom_measurements_total").increment(1);
     Ok(true)

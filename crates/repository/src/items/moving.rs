@@ -88,8 +88,9 @@ fn refuse_publishing(
 pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     let (node, to) = (located.node(), place.node());
     if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
-        return Err(Error::conflict("only folders and documents can be moved and copied like this")
-            .with_code(Code::WrongKind));
+        return Err(
+            Error::conflict("only folders and documents can be moved and copied like this").with_code(Code::WrongKind)
+        );
     }
     if !to.kind.holds_documents() {
         return Err(Error::conflict(format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()))

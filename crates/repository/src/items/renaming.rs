@@ -5,8 +5,8 @@ use database::Transaction;
 use database::content::{collection, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::items::item::Item;
 use crate::items::containers::refuse_collection_address;
+use crate::items::item::Item;
 use crate::items::moving::{check_move, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
 use crate::session::errors::name_conflict;

@@ -73,8 +73,9 @@ impl Session {
     #[boxed]
     pub async fn usage_below(&self, target: &Target, items: Vec<Id>) -> Result<UsageReport> {
         if items.len() > MAX_PAGE {
-            return Err(Error::invalid(format!("at most {MAX_PAGE} items can be asked for at once"))
-                .with_code(Code::TooMany));
+            return Err(
+                Error::invalid(format!("at most {MAX_PAGE} items can be asked for at once")).with_code(Code::TooMany)
+            );
         }
         self.report_usage(target, move |reader, located| {
             require_container(located)?;
@@ -116,7 +117,9 @@ impl Session {
 fn require_container(located: &Permitted) -> Result<()> {
     match located.node().kind.is_container() {
         true => Ok(()),
-        false => Err(Error::conflict("only sites, libraries, lists and folders are measured").with_code(Code::WrongKind)),
+        false => {
+            Err(Error::conflict("only sites, libraries, lists and folders are measured").with_code(Code::WrongKind))
+        }
     }
 }
 

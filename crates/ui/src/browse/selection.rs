@@ -87,7 +87,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     } else {
         visit.page.n("selection.items", ids.len())
     };
-    let ready = if is_for_sites { here.kind == NodeKind::Site } else { here.kind.holds_documents() };
+    let ready = if is_for_sites { moves && here.kind == NodeKind::Site } else { here.kind.holds_documents() };
     let steps = steps.collect();
     navigation::fill_side_bar(&mut visit, &way).await?;
     let page = &visit.page;
@@ -111,11 +111,12 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
 
 /// Refuses when the caller may not move any of the selected items.
 async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> {
-    if first.rights.has(first.kind.right_to_change(Right::Delete)) {
+    let may_move = |item: &Item| item.rights.has(item.kind.right_to_change(Right::Delete));
+    if may_move(first) {
         return Ok(());
     }
     for id in &ids[1..] {
-        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| item.rights.has(item.kind.right_to_change(Right::Delete))) {
+        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| may_move(&item)) {
             return Ok(());
         }
     }

@@ -1,5 +1,5 @@
-//! The site manager: the tree of a site with what everything in it holds, and the contents of one container, to be moved
-//! and copied to others.
+//! The site manager: the tree of a site with what everything in it holds, and the contents of one container, to be
+//! moved and copied to others.
 
 use std::collections::HashMap;
 
@@ -142,8 +142,8 @@ pub async fn measure(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
     Ok(done(&address(id, sent.fields.text("sort") == "name"), &Flash::new("toast.measuring", "")))
 }
 
-/// Returns the lines of the tree, in which the way to the chosen container is open, and the figures of all containers in
-/// it.
+/// Returns the lines of the tree, in which the way to the chosen container is open, and the figures of all containers
+/// in it.
 async fn tree(
     visit: &Visit,
     way: &[Item],

@@ -23,8 +23,8 @@ CREATE TABLE measured (
     PRIMARY KEY (collection_id, round, node_id, scope_id)
 );
 
--- Containers in which the permissions of something have changed since that round began: what is counted there under this
--- scope may be hidden by now.
+-- Containers in which the permissions of something have changed since that round began: what is counted there under
+-- this scope may be hidden by now.
 CREATE TABLE unmeasured (
     collection_id BIGINT NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
     round BIGINT NOT NULL,

@@ -56,6 +56,7 @@ export async function furnish(browser, server) {
 
   const [site, library, plan, held, open, lost] = await Promise.all(['', 'Documents', 'Documents/Plan.txt', 'Documents/Held.txt', 'Documents/Open.docx', 'Documents/Lost.bin'].map(item));
   const [partsPage, hostilePage] = await Promise.all(['Documents/Parts.md', 'Documents/Hostile/page.md'].map(item));
+  const deepest = await item(`Documents/Hostile/${'Folder in folder '.repeat(12).trim()}/and deeper/and deeper still`);
   const columns = [];
   for (const column of [{ name: 'Customer', kind: 'text' }, { name: 'Amount', kind: 'number' }, { name: 'Due', kind: 'date' }, { name: 'State', kind: 'choice', choices: ['new', 'sent', 'won'] }, { name: 'Owner', kind: 'person' }, { name: 'Paid', kind: 'yes-no' }, { name: 'Page', kind: 'link' }]) {
     columns.push(await ask('POST', `/api/v1/items/${library.id}/columns`, column));
@@ -141,7 +142,7 @@ export async function furnish(browser, server) {
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
+  return { deepest, partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

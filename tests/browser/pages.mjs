@@ -64,6 +64,7 @@ export function pages(farm) {
     '/items/{id}/reject': { reject: at(draft, '/reject') },
     '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
     '/items/{id}/discard': { discard: at(held, '/discard') },
+    '/items/{id}/manage': { manage: at(site, '/manage'), 'manage-library': at(library, '/manage'), 'manage-list': at(farm.list, '/manage?sort=name'), 'manage-deep': at(farm.deepest, '/manage') },
     '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings'), 'site-settings-template': at(farm.templated, '/site-settings') },
     '/items/{id}/save-template': { 'template-save': at(site, '/save-template'), 'template-save-list': at(farm.list, '/save-template') },
     '/items/{id}/templates': { templates: at(site, '/templates') },

@@ -100,7 +100,7 @@ macro_rules! reindex {
 
 /// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild
 /// concurrently; SQLite supports neither.
-pub(crate) const REINDEX: [Sql; 26] = reindex!(
+pub(crate) const REINDEX: [Sql; 28] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
@@ -113,6 +113,8 @@ pub(crate) const REINDEX: [Sql; 26] = reindex!(
     "item_lock",
     "job_progress",
     "library",
+    "measured",
+    "measurement",
     "node",
     "reclaim",
     "record",

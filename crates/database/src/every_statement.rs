@@ -36,6 +36,7 @@ async fn content_statements_fit_the_schema() {
         library::ALL,
         listing::ALL,
         lock::ALL,
+        measurement::ALL,
         node::ALL,
         placing::ALL,
         progress::ALL,

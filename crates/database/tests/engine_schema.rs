@@ -282,7 +282,10 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 async fn older_databases_get_templates_and_options_of_sites() {
     const OLDER_CONFIGURATION: [Sql; 2] =
         [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
-    const OLDER_CONTENT: [Sql; 9] = [
+    const OLDER_CONTENT: [Sql; 12] = [
+        Sql::new("DROP TABLE unmeasured"),
+        Sql::new("DROP TABLE measured"),
+        Sql::new("DROP TABLE measurement"),
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("ALTER TABLE library DROP COLUMN attachments"),
@@ -354,7 +357,10 @@ const FOLDER: Id = Id::new(3);
 /// Turns a new content database into one of the version before records, with a library, a folder and two documents that
 /// have values.
 fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 23] = [
+    const STEPS: [Sql; 26] = [
+        Sql::new("DROP TABLE unmeasured"),
+        Sql::new("DROP TABLE measured"),
+        Sql::new("DROP TABLE measurement"),
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("ALTER TABLE library DROP COLUMN attachments"),
@@ -416,7 +422,10 @@ const OLDER_SETTINGS: Sql = Sql::new(
 
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 15] = [
+    const STEPS: [Sql; 18] = [
+        Sql::new("DROP TABLE unmeasured"),
+        Sql::new("DROP TABLE measured"),
+        Sql::new("DROP TABLE measurement"),
         Sql::new("DROP TABLE submission"),
         Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
         Sql::new("ALTER TABLE library DROP COLUMN attachments"),

@@ -17,6 +17,7 @@ pub mod fuzzing {
 }
 mod import;
 pub mod jobs;
+mod measuring;
 mod posix;
 mod progress;
 mod recompute;
@@ -31,6 +32,7 @@ pub use clean_up::clean_up_hourly;
 pub use crawl::keep_search_indexes;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
+pub use measuring::measure_always;
 pub use progress::{Fault, Progress, Reason, lower_priority};
 pub use recompute::recompute_always;
 pub use restore::{

@@ -65,7 +65,8 @@ pub use import::{
 pub use items::item::{CheckOut, Item, Person, Version, etag, version_of_etag};
 pub use items::{
     BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, MAX_ATTACHMENTS,
-    Page, Sort, SortKey, Space, Transfer, Transferred, ValueTest, named_condition, stored_condition,
+    Page, Sort, SortKey, Space, Transfer, Transferred, Usage, UsageReport, ValueTest, named_condition,
+    stored_condition,
 };
 pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,

@@ -31,6 +31,7 @@ mod storage;
 mod suggestions;
 mod templates;
 mod uploads;
+mod usage;
 mod users;
 mod views;
 mod wire;

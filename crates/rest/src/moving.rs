@@ -26,10 +26,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(copy_many))
 }
 
-/// Move a folder or document
+/// Move a folder, document, library or list
 ///
-/// The destination is another library or folder of the same site collection, or, for a document, a row of a list. The item keeps its identifier, versions
-/// and own permissions.
+/// The destination is another library or folder of the same site collection; for a document also a row of a list; and
+/// for a library or list another site. The item keeps its identifier, versions and own permissions.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",

@@ -20,7 +20,7 @@ use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
     openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions, templates,
-    uploads, users, views,
+    uploads, usage, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -39,6 +39,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(saved_searches::routes())
         .merge(archive::routes())
         .merge(moving::routes())
+        .merge(usage::routes())
         .merge(documents::routes())
         .merge(libraries::routes())
         .merge(rows::routes())

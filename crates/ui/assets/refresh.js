@@ -6,7 +6,7 @@ function follow() {
 }
 
 async function refresh(part) {
-  if (!document.hidden && !document.querySelector("dialog[open]")) {
+  if (!document.hidden && !document.querySelector("dialog[open]") && !part.querySelector("td.pick input:checked")) {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     // Signed out, or gone: the page itself says so.
     if (answer.redirected || answer.status === 404) return location.reload();
@@ -16,6 +16,7 @@ async function refresh(part) {
       const held = part.contains(document.activeElement) && document.activeElement.id;
       part.replaceWith(document.adoptNode(fresh));
       if (held) document.getElementById(held)?.focus();
+      if (fresh.querySelector("td.pick")) document.dispatchEvent(new Event("swapped"));
     }
   }
   follow();

@@ -18,6 +18,7 @@ pub mod identity;
 pub mod library;
 pub mod listing;
 pub mod lock;
+pub mod measurement;
 pub mod name_lookup;
 pub mod node;
 pub mod placing;

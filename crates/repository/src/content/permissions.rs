@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
 use database::content::scope::{self, GrantRow};
-use database::content::{collection, node, tree};
+use database::content::{collection, measurement, node, tree};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
 
@@ -86,6 +86,7 @@ impl Session {
                 }
             }
             tree::set_scope(transaction, id, current, own)?;
+            hide_measured(transaction, located, current)?;
             guard.record(transaction, id, "permissions.break", located.path())
         })
         .await
@@ -103,6 +104,7 @@ impl Session {
             let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
             let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
             tree::set_scope(transaction, id, own, parent.scope_id)?;
+            hide_measured(transaction, located, parent.scope_id)?;
             scope::delete(transaction, own)?;
             guard.record(transaction, id, "permissions.inherit", located.path())
         })
@@ -216,6 +218,13 @@ pub(crate) fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id
     roles.sort_unstable();
     roles.dedup();
     Ok(roles)
+}
+
+/// Hides how much the containers above an item hold under a scope, which the item has just left or joined, until they
+/// are measured again. What it holds could be computed from the difference to what is visible.
+fn hide_measured(transaction: &mut Transaction<'_>, located: &Located, scope: Id) -> Result<()> {
+    let containers: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
+    measurement::scope_changed(transaction, located.collection.id, &containers, scope)
 }
 
 fn inherits() -> Error {

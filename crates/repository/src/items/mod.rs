@@ -13,6 +13,7 @@ mod follow;
 mod home;
 pub(crate) mod item;
 mod list;
+mod measuring;
 pub(crate) mod moving;
 mod order;
 pub(crate) mod page;
@@ -26,6 +27,7 @@ mod totals;
 mod transfer;
 mod transfer_plan;
 pub(crate) mod tree;
+mod usage;
 pub(crate) mod view;
 mod walk;
 
@@ -39,6 +41,7 @@ pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
 pub use transfer_plan::{Transfer, Transferred};
+pub use usage::{Usage, UsageReport};
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id};

@@ -34,15 +34,18 @@ pub(super) fn put_below(
 ) -> Result<()> {
     let owned = scope::of_node(transaction, row.id)?.is_some();
     let scope_after = if owned { row.scope_id } else { to.scope_id };
-    if row.library_id != to.library_id || row.scope_id != scope_after {
-        refuse_publishing(transaction, checked, row, to, scope_after)?;
+    // A library or list takes its contents and its settings with it.
+    let library_after = if row.kind.defines_columns() { row.library_id } else { to.library_id };
+    if row.library_id != library_after || row.scope_id != scope_after {
+        let holder = if row.kind.defines_columns() { row } else { to };
+        refuse_publishing(transaction, checked, row, holder, scope_after)?;
     }
     placing::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
     if !owned && row.scope_id != to.scope_id {
         tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
     }
-    if row.library_id != to.library_id {
-        tree::set_library(transaction, row.id, to.library_id)?;
+    if row.library_id != library_after {
+        tree::set_library(transaction, row.id, library_after)?;
         recompute::arrived(transaction, row.id)?;
     }
     if owned || row.kind.is_container() {
@@ -85,7 +88,9 @@ fn refuse_publishing(
 pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     let (node, to) = (located.node(), place.node());
     if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
-        return Err(Error::conflict("only folders and documents can be moved and copied").with_code(Code::WrongKind));
+        return Err(
+            Error::conflict("only folders and documents can be moved and copied like this").with_code(Code::WrongKind)
+        );
     }
     if !to.kind.may_hold(node.kind) {
         let text = match to.kind {
@@ -94,6 +99,26 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
         };
         return Err(Error::conflict(text).with_code(Code::WrongKind));
     }
+    check_way(located, place)
+}
+
+/// Refuses a move of an item that cannot be moved, or to a place that cannot take it. Libraries and lists can be moved
+/// to other sites.
+pub(super) fn check_move(located: &Located, place: &Located) -> Result<()> {
+    let (node, to) = (located.node(), place.node());
+    if !node.kind.defines_columns() {
+        return check_places(located, place);
+    }
+    if to.kind != NodeKind::Site {
+        return Err(Error::conflict(format!("\"{}\" is a {}: choose a site", to.name, to.kind.as_str()))
+            .with_code(Code::WrongKind));
+    }
+    check_way(located, place)
+}
+
+/// Refuses a way to another site collection, or into the item itself.
+fn check_way(located: &Located, place: &Located) -> Result<()> {
+    let (node, to) = (located.node(), place.node());
     if node.collection_id != to.collection_id {
         return Err(Error::conflict(
             "source and destination are in different site collections: export from one and import into the other",

@@ -6,8 +6,9 @@ use database::content::{collection, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::attachments::{Arrival, admit};
+use crate::items::containers::refuse_collection_address;
 use crate::items::item::Item;
-use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
+use crate::items::moving::{check_move, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
@@ -66,7 +67,8 @@ impl Session {
         guard.exclusive_unless_leaf(kind).write(write).await.map_err(name_conflict)
     }
 
-    /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
+    /// Moves a folder or document into another library or folder of the same site collection, or a library or list into
+    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     #[boxed]
@@ -80,8 +82,15 @@ impl Session {
         if source.parent().is_some_and(|parent| parent.id == place.id()) {
             return self.rename(target, &name).await;
         }
-        check_places(source, to)?;
-        let (located, place) = (known.to(Right::Delete)?, place.to(Right::Add)?);
+        check_move(source, to)?;
+        let (leaving, arriving) = match known.kind().defines_columns() {
+            true => (Right::ManageLibraries, Right::ManageLibraries),
+            false => (Right::Delete, Right::Add),
+        };
+        let (located, place) = (known.to(leaving)?, place.to(arriving)?);
+        if place.node().kind == NodeKind::Site {
+            refuse_collection_address(&place, &name)?;
+        }
         let guard = self.guard([&located, &place])?;
         self.require_not_held(&located).await?;
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
@@ -94,7 +103,7 @@ impl Session {
             if above.contains(&id) {
                 return Err(into_itself(&row.name));
             }
-            subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+            subtree_rights(transaction, &checked.access, &row, leaving)?;
             refuse_held(transaction, checked, &row, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, checked, to, &name, id)?;

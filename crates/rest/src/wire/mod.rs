@@ -25,6 +25,7 @@ pub mod saved_search;
 pub mod store;
 pub mod template;
 pub mod upload;
+pub mod usage;
 pub mod version;
 pub mod view;
 

@@ -129,6 +129,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let stop = stop_signal()?;
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone()));
     let computing = tokio::spawn(maintenance::recompute_always(repository.clone()));
+    let measuring = tokio::spawn(maintenance::measure_always(repository.clone()));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::run_schedule(repository.clone()));
     let looking = tokio::spawn(maintenance::verify_databases_daily(repository.clone()));
@@ -141,7 +142,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
     });
     let served = http_edge::serve(repository.clone(), listener, options, ready, stop).await;
-    for task in [cleaning, computing, working, scheduling, looking, crawling, telling, announcing] {
+    for task in [cleaning, computing, measuring, working, scheduling, looking, crawling, telling, announcing] {
         task.abort();
     }
     repository.sign_off().await;

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect};
-use model::{Error, Id, Result, Right};
+use model::{Error, Id, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
@@ -23,6 +23,9 @@ pub struct Plan {
     ids: String,
     #[serde(default)]
     at: String,
+    /// The container to whose page of the site manager the way leads back.
+    #[serde(default)]
+    back: String,
 }
 
 struct Step {
@@ -44,6 +47,8 @@ struct PlacePage<'a> {
     at: Id,
     ready: bool,
     back: String,
+    /// Where the way leads after the action: a container in the site manager, or nothing.
+    manager: &'a str,
 }
 
 /// Shows the page on which the user picks the destination.
@@ -59,20 +64,31 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
     let here = way.last().ok_or_else(|| Error::not_found("there is no such destination"))?;
     let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
-    let link = |at: Id| format!("/place?action={}&ids={}&at={at}", if moves { "move" } else { "copy" }, join(&ids));
-    let steps =
-        listed.items.iter().filter(|child| child.kind.is_container() && !ids.contains(&child.id)).map(|child| Step {
-            href: link(child.id),
-            name: child.name.clone(),
-            icon: crate::wording::names::icon_of(child),
-        });
+    let manager = manager(&plan.back)?;
+    let link = |at: Id| {
+        let action = if moves { "move" } else { "copy" };
+        let back = manager.map_or_else(String::new, |id| format!("&back={id}"));
+        format!("/place?action={action}&ids={}&at={at}{back}", join(&ids))
+    };
+    // Libraries and lists go into sites, all else into libraries and folders.
+    let is_for_sites = item.kind.defines_columns();
+    let leads = |child: &Item| match is_for_sites {
+        true => child.kind == NodeKind::Site,
+        false => child.kind.is_container() && !ids.contains(&child.id),
+    };
+    let steps = listed.items.iter().filter(|child| leads(child)).map(|child| Step {
+        href: link(child.id),
+        name: child.name.clone(),
+        icon: crate::wording::names::icon_of(child),
+    });
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.shown_name().to_owned() }).collect();
     let what = if ids.len() == 1 {
         visit.page.f1("place.name", &item.name)
     } else {
         visit.page.n("selection.items", ids.len())
     };
-    let (steps, ready) = (steps.collect(), here.kind.holds_documents());
+    let ready = if is_for_sites { moves && here.kind == NodeKind::Site } else { here.kind.holds_documents() };
+    let steps = steps.collect();
     navigation::fill_side_bar(&mut visit, &way).await?;
     let page = &visit.page;
     Ok(html(&PlacePage {
@@ -85,21 +101,26 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
         moves,
         at,
         ready,
-        back: address::browse_parent(&item.path),
+        back: match manager {
+            Some(id) => format!("/items/{id}/manage"),
+            None => address::browse_parent(&item.path),
+        },
+        manager: &plan.back,
     }))
 }
 
 /// Refuses when the caller may not move any of the selected items.
 async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> {
-    if first.rights.has(Right::Delete) {
+    let may_move = |item: &Item| item.rights.has(item.kind.right_to_change(Right::Delete));
+    if may_move(first) {
         return Ok(());
     }
     for id in &ids[1..] {
-        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| item.rights.has(Right::Delete)) {
+        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| may_move(&item)) {
             return Ok(());
         }
     }
-    Err(Error::lacking(Right::Delete, &first.name))
+    Err(Error::lacking(first.kind.right_to_change(Right::Delete), &first.name))
 }
 
 /// Moves or copies the items to the chosen destination.
@@ -111,7 +132,11 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let place = session.item(&to).await?;
     let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
     let key = if moves { "toast.moved" } else { "toast.copied" };
-    finish(&sent, failed, &address::browse(&place.path), Flash::new(key, place.name))
+    let next = match manager(&fields.text("back"))? {
+        Some(id) => format!("/items/{id}/manage"),
+        None => address::browse(&place.path),
+    };
+    finish(&sent, failed, &next, Flash::new(key, place.name))
 }
 
 /// Redirects from the selected rows to the choice of a destination for moving.
@@ -126,7 +151,13 @@ pub async fn selected_copy(sent: SubmittedForm) -> PageResult {
 
 fn to_choice(sent: &SubmittedForm, action: &str) -> PageResult {
     let ids = join(&sent.fields.ids("ids")?);
-    Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
+    let back = manager(&sent.fields.text("back"))?.map_or_else(String::new, |id| format!("&back={id}"));
+    Ok(Redirect::to(&format!("/place?action={action}&ids={ids}{back}")).into_response())
+}
+
+/// Returns the container whose page of the site manager the user came from; `None` for another page.
+fn manager(text: &str) -> Result<Option<Id>> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
 /// Sends the selected rows as an archive.

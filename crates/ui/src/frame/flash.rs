@@ -14,6 +14,7 @@ const MAX_UNDO_BYTES: usize = 1_500;
 const BIN: &str = "bin";
 /// Allowed text keys. The cookie can only select one of them.
 const KNOWN: &[&str] = &[
+    "toast.measuring",
     "toast.saved",
     "toast.created",
     "toast.renamed",

@@ -1,8 +1,9 @@
-//! Administration of sites and libraries: settings, look, columns, permissions, templates and audit log.
+//! Administration of sites and libraries: settings, contents, look, columns, permissions, templates and audit log.
 
 mod audit;
 pub mod library_settings;
 mod look;
+mod manage;
 mod new_site;
 mod permissions;
 mod settings;
@@ -21,6 +22,7 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/columns/{column}/delete", post(library_settings::delete_column))
         .route("/items/{id}/new-site", get(new_site::ask).post(new_site::make))
         .route("/items/{id}/site-settings", get(settings::show).post(settings::save))
+        .route("/items/{id}/manage", get(manage::show).post(manage::measure))
         .route("/items/{id}/navigation", post(look::save_navigation))
         .route("/items/{id}/home-page", post(look::save_home))
         .route("/items/{id}/accent", post(look::save_accent))

@@ -1,0 +1,135 @@
+// The site manager: figures that are counted in the background, the tree of a site, and moves and copies to another site,
+// of folders and documents and of whole libraries.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, PASSWORD, WIDE, look, openPage, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+let root;
+
+async function ask(method, address, body) {
+  const answer = body === undefined ? await server.api(method, address) : await server.json(method, address, body);
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${address}: ${answer.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+}
+
+const item = (path) => ask('GET', `/api/v1/items/by-path?path=${encodeURIComponent(path)}`);
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  root = (await item('')).id;
+  const team = await ask('POST', `/api/v1/items/${root}/sites`, { name: 'Team' });
+  await ask('POST', `/api/v1/items/${team.id}/libraries`, { name: 'Papers' });
+  await ask('POST', `/api/v1/items/${team.id}/libraries`, { name: 'Archive' });
+  for (const [name, bytes] of [['Small/a.txt', 1_000], ['Large/b.bin', 300_000], ['Large/inner/c.bin', 700_000], ['Secret/d.bin', 123_456]]) {
+    await server.put(name, Buffer.alloc(bytes, 1));
+  }
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const tree = (page) => page.locator('.tree li');
+/** Names and sizes in the tree. */
+const lines = (page) => tree(page).evaluateAll((all) => all.map((li) => {
+  const [name, size] = ['span[dir]', '.number'].map((part) => li.querySelector(part).textContent.replace('\u00a0', ' '));
+  return `${name}: ${size}`;
+}));
+
+async function count(page) {
+  await page.getByRole('button', { name: 'Count again' }).click();
+  await page.getByText('Everything is being counted again').waitFor();
+  await page.locator('#manager:not([data-refresh])').waitFor();
+}
+
+for (const scheme of ['light', 'dark']) {
+  for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+    test(`an administrator finds what is large: ${scheme}, ${screen}`, async () => {
+      const page = await openPage(browser, server, { scheme, viewport });
+      await signIn(page);
+      await page.goto(`/items/${root}/site-settings`);
+      await page.locator('main').getByRole('link', { name: 'Site manager' }).click();
+      await page.getByRole('heading', { name: /^Site manager: / }).waitFor();
+      await count(page);
+      await page.locator('.tree').getByRole('link', { name: 'Documents' }).click();
+      await page.getByRole('heading', { name: 'Site manager: Documents' }).waitFor();
+      // The largest first, and by name.
+      assert.deepEqual((await lines(page)).filter((line) => /Large|Secret|Small/.test(line)), ['Large: 977 KiB', 'Secret: 121 KiB', 'Small: 1,000 bytes']);
+      await look(page, `site-manager/${scheme}-${screen}-library`);
+      await page.getByRole('link', { name: 'By name' }).click();
+      await page.waitForURL(/sort=name/);
+      assert.deepEqual((await lines(page)).filter((line) => /Large|Secret|Small/.test(line)).map((line) => line.split(':')[0]), ['Large', 'Secret', 'Small']);
+      // By keyboard into a folder, one level deeper.
+      await page.locator('.tree').getByRole('link', { name: 'Large' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Site manager: Large' }).waitFor();
+      assert.ok((await lines(page)).some((line) => line.startsWith('inner: 684 KiB')));
+      assert.equal(await page.locator('.tree a[aria-current]').count(), 1);
+      await page.finish();
+    });
+  }
+}
+
+test('figures and names of what one may not manage are in no part of the page', async () => {
+  const secret = await item('Documents/Secret');
+  const berta = await ask('POST', '/api/v1/users', { login: 'berta', display_name: 'Berta Vogel', email: 'berta@example.org', password: PASSWORD });
+  const role = await ask('POST', '/api/v1/roles', { name: 'Managers', rights: ['view', 'manage-site'] });
+  await ask('POST', `/api/v1/items/${root}/permissions/grants`, { principal: berta.id, role: role.id });
+  await ask('POST', `/api/v1/items/${secret.id}/permissions/break`, { copy: false });
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page, 'berta');
+  await page.goto(`/items/${(await item('Documents')).id}/manage`);
+  // The figures above what has just become hidden are gone at once, and come back without it.
+  await page.locator('#manager:not([data-refresh])').waitFor();
+  const all = await lines(page);
+  assert.ok(all.some((line) => line.startsWith('Large: 977 KiB')), all.join());
+  assert.ok(all.some((line) => line.startsWith('Documents: 978 KiB')), all.join());
+  assert.ok(!(await page.content()).includes('Secret'));
+  await page.finish();
+});
+
+test('what is ticked moves and is copied to another site, and a library as a whole', async () => {
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  const documents = (await item('Documents')).id;
+  const choose = async (...names) => {
+    for (const name of names) await page.locator('main table').getByRole('link', { name, exact: true }).click();
+  };
+  await page.goto(`/items/${documents}/manage`);
+  await page.getByRole('checkbox', { name: 'Select Small' }).check();
+  await page.getByRole('button', { name: 'Copy to…' }).click();
+  await page.locator('.card .crumbs a').first().click();
+  await choose('Team', 'Papers');
+  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByText('Copied to “Papers”').waitFor();
+  assert.match(page.url(), new RegExp(`/items/${documents}/manage$`));
+  // All of them, with a tick in the head.
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await page.getByRole('button', { name: 'Move to…' }).click();
+  await page.locator('.card .crumbs a').first().click();
+  await choose('Team', 'Archive');
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByText('Moved to “Archive”').waitFor();
+  await page.getByText('There is nothing in here.').waitFor();
+  await item('Team/Archive/Large/inner/c.bin');
+  await item('Team/Papers/Small/a.txt');
+
+  const team = (await item('Team')).id;
+  await page.goto(`/items/${team}/manage`);
+  await page.getByRole('checkbox', { name: 'Select Archive' }).check();
+  assert.equal(await page.getByRole('button', { name: 'Copy to…' }).count(), 0);
+  await page.getByRole('button', { name: 'Move to…' }).click();
+  assert.ok(await page.getByRole('button', { name: 'Move here' }).isEnabled());
+  await page.locator('.card .crumbs a').first().click();
+  await look(page, 'site-manager/place-of-a-library');
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByText(/Moved to “/).waitFor();
+  await item('Archive/Large/b.bin');
+  await page.finish();
+});

@@ -1,5 +1,5 @@
-//! The nightly comparison of an index with its content database, both ways: which versions of which documents are
-//! indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has none.
+//! The nightly comparison of an index with its content database, both ways: which versions of which documents and rows
+//! are indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use super::blocking::blocking;
 use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};
+use super::rows::is_findable;
 
 /// Documents that are compared at once.
 const BATCH: usize = 500;
@@ -172,16 +173,16 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     }
     let concerns_others = |event: &&feed::Change| match index_effect(&event.action) {
         IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => true,
-        IndexEffect::Document | IndexEffect::Nothing => false,
+        IndexEffect::Item | IndexEffect::Nothing => false,
     };
     for event in events.iter().filter(concerns_others) {
         // What is in a container has no events of its own, and what is gone may have been one.
-        if node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document) {
+        if node::find(reader, event.node_id)?.is_none_or(|row| row.kind.is_container()) {
             return Ok(None);
         }
     }
     let changed = events.into_iter().map(|event| event.node_id).collect();
-    let rows = feed::documents(reader, after, BATCH)?;
+    let rows = feed::leaves(reader, after, BATCH)?;
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
     let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
     let own = feed::own_scopes(reader, &ids)?;
@@ -197,11 +198,15 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
             }
         };
         let mut entries = Vec::new();
-        if is_found && !is_application_file(&row.name) {
+        let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+        let is_indexed = match row.kind {
+            NodeKind::Row => is_findable(&row, values),
+            _ => !is_application_file(&row.name),
+        };
+        if is_found && is_indexed {
             let place = if own.contains(&row.id) { row.id } else { row.parent_id };
-            let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
             let entry = |indexed: repository::IndexedVersion| {
-                let prints = (name_print(&row.name), properties(&row, indexed.audience, values).print());
+                let prints = (name_print(row.shown_name()), properties(&row, indexed.audience, values).print());
                 IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
             };
             entries.extend(indexed_versions(&row).into_iter().map(entry));

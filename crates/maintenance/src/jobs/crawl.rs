@@ -103,7 +103,7 @@ fn require_room(storage: &Storage, home: &SearchHome) -> JobResult<()> {
 }
 
 async fn amount(database: &StorageDatabase, after: Id) -> model::Result<Amount> {
-    let count = move |reader: &mut Reader<'_>| feed::count_documents(reader, after);
+    let count = move |reader: &mut Reader<'_>| feed::count_leaves(reader, after);
     let (documents, bytes) = database.database.read_long(count).await?;
     Ok(Amount { documents, bytes })
 }

@@ -1,7 +1,7 @@
 //! Kinds of documents that a query can name, each with the extensions of its names, and rows of lists.
 
-use crate::language::{ROW_EXTENSION, extension_of};
 use crate::language::words::Words;
+use crate::language::{ROW_EXTENSION, extension_of};
 
 /// Kinds by their names in English and German, folded.
 const KINDS: [(&[&str], &[&str]); 13] = [

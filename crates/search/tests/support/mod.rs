@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use model::{Id, Timestamp};
 use search::index::{
-    Audience, ChangedDocument, Entry, EntryKind, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
+    Audience, ChangedDocument, Entry, EntryKind, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry,
+    name_print,
 };
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;

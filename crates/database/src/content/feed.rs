@@ -24,7 +24,7 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
-        WHERE n.kind = 'document' AND n.id > $2 AND EXISTS (SELECT 1 FROM record r WHERE r.node_id = n.id)
+        WHERE n.kind IN ('document', 'row') AND n.id > $2 AND EXISTS (SELECT 1 FROM record r WHERE r.node_id = n.id)
         ORDER BY n.id LIMIT $3");
     REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
         WHERE n.kind IN ('document', 'row') AND n.id {in $1}");
@@ -82,8 +82,8 @@ pub fn leaves_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) 
     reader.query(LEAVES_BELOW, &params![item, after, limit as i64], read)
 }
 
-/// Like [`leaves_below`], for documents with values in columns.
-pub fn valued_documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+/// Like [`leaves_below`], for leaves with values in columns.
+pub fn valued_leaves_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(VALUED_BELOW, &params![item, after, limit as i64], read)
 }
 

@@ -20,8 +20,10 @@ use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};
 use super::rows::is_findable;
 
-/// Documents that are compared at once.
-const BATCH: usize = 500;
+/// Documents and rows that are compared at once.
+pub(super) const BATCH: usize = 500;
+/// Number of them whose values are in memory at once, since one can have 256 KiB.
+const VALUES_AT_ONCE: usize = 100;
 /// Number of events that an index may be behind and still be compared.
 const MAX_EVENTS: usize = 1_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -172,7 +174,7 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         return Ok(None);
     }
     let concerns_others = |event: &&feed::Change| match index_effect(&event.action) {
-        IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => true,
+        IndexEffect::Below | IndexEffect::Move | IndexEffect::Values | IndexEffect::Computed => true,
         IndexEffect::Item | IndexEffect::Nothing => false,
     };
     for event in events.iter().filter(concerns_others) {
@@ -184,37 +186,44 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     let changed = events.into_iter().map(|event| event.node_id).collect();
     let rows = feed::leaves(reader, after, BATCH)?;
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
-    let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-    let own = feed::own_scopes(reader, &ids)?;
-    let values = values(reader, &rows)?;
+    Ok(Some(Stretch { expected: expected_entries(reader, &rows)?, last, changed }))
+}
+
+/// Returns the entries that documents and rows should have.
+pub(super) fn expected_entries(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
     let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
-    for row in rows {
-        let is_found = match reachable.get(&row.parent_id) {
-            Some(known) => *known,
-            None => {
-                let found = is_reachable(reader, row.parent_id)?;
-                reachable.insert(row.parent_id, found);
-                found
-            }
-        };
-        let mut entries = Vec::new();
-        let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
-        let is_indexed = match row.kind {
-            NodeKind::Row => is_findable(&row, values),
-            _ => !is_application_file(&row.name),
-        };
-        if is_found && is_indexed {
-            let place = if own.contains(&row.id) { row.id } else { row.parent_id };
-            let entry = |indexed: repository::IndexedVersion| {
-                let prints = (name_print(row.shown_name()), properties(&row, indexed.audience, values).print());
-                IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
+    for rows in rows.chunks(VALUES_AT_ONCE) {
+        let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
+        let own = feed::own_scopes(reader, &ids)?;
+        let values = values(reader, rows)?;
+        for row in rows {
+            let is_found = match reachable.get(&row.parent_id) {
+                Some(known) => *known,
+                None => {
+                    let found = is_reachable(reader, row.parent_id)?;
+                    reachable.insert(row.parent_id, found);
+                    found
+                }
             };
-            entries.extend(indexed_versions(&row).into_iter().map(entry));
-            entries.sort_unstable();
+            let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+            let is_indexed = match row.kind {
+                NodeKind::Row => is_findable(row, values),
+                _ => !is_application_file(&row.name),
+            };
+            let mut entries = Vec::new();
+            if is_found && is_indexed {
+                let place = if own.contains(&row.id) { row.id } else { row.parent_id };
+                let entry = |indexed: repository::IndexedVersion| {
+                    let prints = (name_print(row.shown_name()), properties(row, indexed.audience, values).print());
+                    IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
+                };
+                entries.extend(indexed_versions(row).into_iter().map(entry));
+                entries.sort_unstable();
+            }
+            expected.insert(row.id, entries);
         }
-        expected.insert(row.id, entries);
     }
-    Ok(Some(Stretch { expected, last, changed }))
+    Ok(expected)
 }
 
 /// Returns the values of documents in the columns of their libraries.

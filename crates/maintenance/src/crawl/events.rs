@@ -74,6 +74,9 @@ impl Follower {
         for id in of(IndexEffect::Values) {
             self.write_values(id).await?;
         }
+        for id in of(IndexEffect::Computed) {
+            self.write_computed(id).await?;
+        }
         self.write_below(of(IndexEffect::Below).collect()).await?;
         note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
         Ok(true)

@@ -10,8 +10,10 @@ pub enum IndexEffect {
     /// The item itself, if it is a document; below a folder, documents with values in columns, if the library is
     /// another one now.
     Move,
-    /// Documents in the library with values in columns that are gone.
+    /// Documents and rows in the library or list with values in columns that are gone.
     Values,
+    /// Documents and rows in the library or list whose values differ from the indexed ones.
+    Computed,
     /// The item and all documents and rows below it.
     Below,
 }
@@ -38,6 +40,7 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "version.restore" => IndexEffect::Item,
         "item.move" => IndexEffect::Move,
         "column.delete" | "content-type.delete" => IndexEffect::Values,
+        "column.compute" => IndexEffect::Computed,
         // Documents in recycle bins have no entries, because they may be deleted for good without further events.
         "item.copy" | "item.delete" | "item.restore" => IndexEffect::Below,
         "column.change"

@@ -63,6 +63,7 @@ mod restore_cut;
 mod restore_leftovers;
 mod restored_parts;
 mod resumable;
+mod rows_in_search;
 mod sandbox;
 mod saved_searches;
 mod servers;

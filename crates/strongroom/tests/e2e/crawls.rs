@@ -267,8 +267,8 @@ async fn the_index_agrees_with_the_database_after_kills() {
             let (client, random) = (server.client(&token), Random::seeded(random.next()));
             tokio::spawn(async move { change(&client, random, &format!("{writer}{round}")).await })
         });
-        let (client, random, of) = (server.client(&token), Random::seeded(random.next()), list.clone());
-        let rows = tokio::spawn(async move { change_rows(&client, &of, random, &format!("c{round}")).await });
+        let (client, own, of) = (server.client(&token), Random::seeded(random.next()), list.clone());
+        let rows = tokio::spawn(async move { change_rows(&client, &of, own, &format!("c{round}")).await });
         // sleep: the kill must come at a random moment
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
         server.kill();

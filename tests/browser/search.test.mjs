@@ -103,7 +103,11 @@ test('rows of lists are found by their values, shown as text and narrowed', asyn
   await page.waitForURL('**/Bird%20feeders/1');
   await page.getByRole('link', { name: 'Bird feeders', exact: true }).first().click();
   await page.getByRole('link', { name: 'Search here' }).first().click();
-  await page.waitForURL(/search\?q=in%3A/);
+  await page.waitForURL(/\/search/);
+  await page.waitForFunction(() => document.activeElement.name === 'q');
+  await page.keyboard.type('seeds');
+  await page.waitForURL(/seeds/);
+  await page.getByText('1 match in documents and lists', { exact: true }).waitFor();
   await page.keyboard.press('Control+k');
   await page.keyboard.type('bittern feed');
   await page.getByRole('option', { name: 'the bittern feeder' }).waitFor();

@@ -65,6 +65,56 @@ test('documents are found by their words, and the passage shows them', async () 
   await page.finish();
 });
 
+test('rows of lists are found by their values, shown as text and narrowed', async () => {
+  const ask = async (method, path, body) => {
+    const answer = await server.json(method, path, body);
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+    return answer.json();
+  };
+  const site = await ask('GET', '/api/v1/items/by-path?path=');
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Bird feeders' });
+  await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Notes', kind: 'note' });
+  const values = { Title: '<i>Hang</i> the bittern feeder', Notes: 'Seeds & <script>window.broken = true</script> nuts,\nnot bread.' };
+  await ask('POST', `/api/v1/items/${list.id}/rows`, { values });
+  await server.put('Contracts/bittern.txt', 'seeds for a bittern');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const rows = page.locator('[data-results] tr');
+  const found = rows.filter({ hasText: 'Bird feeders' });
+  const end = Date.now() + 20_000;
+  do await page.goto('/search?q=bittern+seeds'); while (await rows.count() < 2 && Date.now() < end);
+  await page.getByText('2 matches in documents and lists').waitFor();
+  await found.getByRole('link', { name: '<i>Hang</i> the bittern feeder', exact: true }).waitFor();
+  assert.equal(await found.locator('.passage').textContent(), 'Seeds & <script>window.broken = true</script> nuts, not bread.');
+  assert.deepEqual(await found.locator('.passage mark').allTextContents(), ['Seeds']);
+  assert.equal(await page.evaluate(() => window.broken), undefined, 'markup is text');
+  await picture(page, 'search-rows');
+  await assertFits(page);
+  await assertAccessible(page);
+  const filters = page.getByRole('complementary', { name: 'Narrow the search' });
+  await filters.getByRole('link', { name: 'Rows of lists' }).click();
+  await page.getByText('1 match in documents and lists').waitFor();
+  assert.equal(await page.locator('#search').inputValue(), 'bittern seeds type:row');
+  assert.equal(await rows.count(), 1);
+  await found.getByRole('link', { name: /^Preview of/ }).click();
+  await page.locator('.pane').getByText('Bird feeders').first().waitFor();
+  await page.keyboard.press('Escape');
+  await found.getByRole('link', { name: '<i>Hang</i> the bittern feeder', exact: true }).click();
+  await page.waitForURL('**/Bird%20feeders/1');
+  await page.getByRole('link', { name: 'Bird feeders', exact: true }).first().click();
+  await page.getByRole('link', { name: 'Search here' }).first().click();
+  await page.waitForURL(/\/search/);
+  await page.waitForFunction(() => document.activeElement.name === 'q');
+  await page.keyboard.type('seeds');
+  await page.waitForURL(/seeds/);
+  await page.getByText('1 match in documents and lists', { exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('bittern feed');
+  await page.getByRole('option', { name: 'the bittern feeder' }).waitFor();
+  await leave(page);
+  await page.finish();
+});
+
 test('more results are shown where the first ones end', async () => {
   for (let number = 0; number < 60; number++) await server.put(`Waders/dunlin ${number}.txt`, 'a dunlin');
   const page = await openPage(browser, server);

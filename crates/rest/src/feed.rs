@@ -53,7 +53,7 @@ impl Feed<'_> {
         let (item, link) = (&found.item, self.link(found));
         *text += "<entry>\n";
         element(text, "id", &format!("{link}#{}", item.etag()));
-        element(text, "title", &item.name);
+        element(text, "title", item.shown_name());
         element(text, "updated", &time::format(item.modified_at));
         let _ = writeln!(text, "<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>", escaped(&link));
         let author = self.names.person(item.modified_by).name;
@@ -75,7 +75,7 @@ impl Feed<'_> {
         *text += "<content type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\"><ul>\n";
         for found in items {
             let (link, author) = (self.link(found), self.names.person(found.item.modified_by).name);
-            let _ = write!(text, "<li><a href=\"{}\">{}</a>", escaped(&link), escaped(&found.item.name));
+            let _ = write!(text, "<li><a href=\"{}\">{}</a>", escaped(&link), escaped(found.item.shown_name()));
             if !author.is_empty() {
                 let _ = write!(text, " ({})", escaped(&author));
             }

@@ -1,4 +1,4 @@
-//! Search for items by their names, and for documents by their words.
+//! Search for items by their names, and for documents and rows of lists by their words.
 
 use axum::Json as Reply;
 use model::{Code, Error};
@@ -30,7 +30,7 @@ pub struct SearchQuery {
     /// NICHT), `-`, parentheses, and the filters `type`, `ext`, `name`, `title`, `text`, `author`, `creator`, `editor`,
     /// `site`, `library`, `in`, `size`, `created`, `modified`, `lang` and `is` (`mine`, `draft`, `followed`,
     /// `checkedout`).
-    /// Columns of libraries that the caller knows are filters too, such as `Status:open` and `"Due date"<2026`.
+    /// `type:row` finds rows of lists. Columns of libraries and lists that the caller knows are filters too, such as `Status:open` and `"Due date"<2026`.
     /// Inflections in English and German are found too. Words without operators and filters are also compared with
     /// parts of names. At most 4,096 characters.
     #[param(value_type = super::wire::rules::Sought)]
@@ -78,9 +78,10 @@ impl SearchOrder {
 pub struct FoundJson {
     /// By relevance: sites, libraries and folders with words that begin with those of the search text; then documents
     /// whose names begin with it; then documents with the words in name or text, the best first; then other items with
-    /// the search text anywhere in their names, newest first. In another order, only documents with the words.
+    /// the search text anywhere in their names, newest first. In another order, only documents with the words. Rows of
+    /// lists are found and counted as documents are, by their titles and by the words in their columns.
     items: Vec<ItemJson>,
-    /// Matching passages of documents in `items`. A document has none if it matches only by name, if its site records
+    /// Matching passages of documents in `items`, and of the texts of rows. A document has none if it matches only by name, if its site records
     /// reads, or if time was up.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
@@ -115,6 +116,8 @@ pub struct FoundJson {
 pub struct FacetsJson {
     /// By extension of the name, the most frequent first.
     types: Vec<CountJson>,
+    /// Number of rows of lists, which have no extension. The filter `type:row` finds them.
+    rows: u64,
     /// By creator, the most frequent first.
     authors: Vec<PersonCountJson>,
     /// By year of the last change (UTC), the newest first.
@@ -226,7 +229,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(search))
 }
 
-/// Find items by their names, and documents by their words
+/// Find items by their names, and documents and rows of lists by their words
 ///
 /// Searches all sites for items that the caller may open. Up to half of the results may be sites, libraries and
 /// folders.
@@ -289,6 +292,7 @@ async fn facets(caller: &Authenticated, found: &Found) -> model::Result<FacetsJs
     let person =
         |(id, count): &(_, u64)| names.remove(id).map(|name| PersonCountJson { user: name.into(), count: *count });
     Ok(FacetsJson {
+        rows: facets.rows,
         authors: facets.authors.iter().filter_map(person).collect(),
         types: facets
             .extensions

@@ -32,7 +32,7 @@ statements! {
         WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
         AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6");
     NEWEST = concat!("SELECT ", columns!(), " FROM event
-        WHERE sequence < $1 AND action NOT IN ('document.read', 'row.create', 'row.change')
+        WHERE sequence < $1 AND action NOT IN ('document.read', 'row.create', 'row.change', 'column.compute')
         ORDER BY sequence DESC LIMIT $2");
     LAST = "SELECT MAX(sequence) FROM event";
 }

@@ -1,5 +1,5 @@
-//! Changes for the search index: events in their order, documents in the order of their identifiers, and the places
-//! that decide who may find a document.
+//! Changes for the search index: events in their order, documents and rows of lists in the order of their identifiers,
+//! and the places that decide who may find them. Both are leaves of the tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,30 +11,30 @@ use crate::{Reader, Row, params, statements};
 statements! {
     AFTER = "SELECT sequence, at, node_id, action FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2";
     AT = "SELECT sequence, at, node_id, action FROM event WHERE sequence {in $1} ORDER BY sequence";
-    DOCUMENTS = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id > $1 AND kind = 'document'
+    LEAVES = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id > $1 AND kind IN ('document', 'row')
         ORDER BY id LIMIT $2");
-    COUNT_DOCUMENTS = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM node
-        WHERE id > $1 AND kind = 'document'";
-    DOCUMENTS_BELOW = concat!("WITH RECURSIVE below (id) AS (
+    COUNT_LEAVES = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM node
+        WHERE id > $1 AND kind IN ('document', 'row')";
+    LEAVES_BELOW = concat!("WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
-        WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
+        WHERE n.kind IN ('document', 'row') AND n.id > $2 ORDER BY n.id LIMIT $3");
     VALUED_BELOW = concat!("WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
-        WHERE n.kind = 'document' AND n.id > $2 AND EXISTS (SELECT 1 FROM record r WHERE r.node_id = n.id)
+        WHERE n.kind IN ('document', 'row') AND n.id > $2 AND EXISTS (SELECT 1 FROM record r WHERE r.node_id = n.id)
         ORDER BY n.id LIMIT $3");
     REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
-        WHERE n.kind = 'document' AND n.id {in $1}");
+        WHERE n.kind IN ('document', 'row') AND n.id {in $1}");
     ROWS = "SELECT id, parent_id FROM node WHERE kind = 'row' AND id {in $1}";
     OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
     CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node
         WHERE collection_id = $1 AND kind NOT IN ('document', 'row')";
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
-    DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
+    LEAVES_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind IN ('document', 'row')";
 }
 
@@ -66,53 +66,53 @@ pub fn at(reader: &mut Reader<'_>, sequences: &[i64]) -> Result<Vec<Change>> {
     reader.query(AT, &params![sequences.as_slice()], change)
 }
 
-/// Documents with identifiers after `after`, in this order, those in recycle bins included; at most `limit`.
-pub fn documents(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
-    reader.query(DOCUMENTS, &params![after, limit as i64], read)
+/// Leaves with identifiers after `after`, in this order, those in recycle bins included; at most `limit`.
+pub fn leaves(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(LEAVES, &params![after, limit as i64], read)
 }
 
-/// Number and bytes of the documents with identifiers after `after`.
-pub fn count_documents(reader: &mut Reader<'_>, after: Id) -> Result<(u64, u64)> {
+/// Number and bytes of the leaves with identifiers after `after`. Rows have no bytes.
+pub fn count_leaves(reader: &mut Reader<'_>, after: Id) -> Result<(u64, u64)> {
     let counts = |row: &Row<'_>| Ok((model::unsigned(row.get(0)?), model::unsigned(row.get(1)?)));
-    Ok(reader.find(COUNT_DOCUMENTS, &params![after], counts)?.unwrap_or_default())
+    Ok(reader.find(COUNT_LEAVES, &params![after], counts)?.unwrap_or_default())
 }
 
-/// Documents below an item, or the item itself if it is one, with identifiers after `after`, in this order; at most
+/// Leaves below an item, or the item itself if it is one, with identifiers after `after`, in this order; at most
 /// `limit`.
-pub fn documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
-    reader.query(DOCUMENTS_BELOW, &params![item, after, limit as i64], read)
+pub fn leaves_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(LEAVES_BELOW, &params![item, after, limit as i64], read)
 }
 
-/// Like [`documents_below`], for documents with values in columns.
-pub fn valued_documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+/// Like [`leaves_below`], for leaves with values in columns.
+pub fn valued_leaves_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(VALUED_BELOW, &params![item, after, limit as i64], read)
 }
 
-/// Documents with these identifiers whose parent is in no recycle bin itself.
+/// Leaves with these identifiers whose parent is in no recycle bin itself.
 pub fn reachable(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     reader.query(REACHABLE, &params![ids], read)
 }
 
-/// The places of these documents, by document: the document itself or its parent. A row without permissions of its own is
-/// no place: its list is the place of its attachments, since there may be very many rows.
-pub fn places_of(reader: &mut Reader<'_>, documents: &[NodeRow]) -> Result<HashMap<Id, Id>> {
-    let mut parents: Vec<Id> = documents.iter().map(|document| document.parent_id).collect();
+/// The places of these leaves, by leaf: the leaf itself or its parent. A row without permissions of its own is no place:
+/// its list is the place of its attachments, since there may be very many rows.
+pub fn places_of(reader: &mut Reader<'_>, leaves: &[NodeRow]) -> Result<HashMap<Id, Id>> {
+    let mut parents: Vec<Id> = leaves.iter().map(|leaf| leaf.parent_id).collect();
     parents.sort_unstable();
     parents.dedup();
     let lists: HashMap<Id, Id> =
         reader.query(ROWS, &params![parents.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
-    let asked: Vec<Id> = documents.iter().map(|document| document.id).chain(lists.keys().copied()).collect();
+    let asked: Vec<Id> = leaves.iter().map(|leaf| leaf.id).chain(lists.keys().copied()).collect();
     let own = own_scopes(reader, &asked)?;
-    let place = |document: &NodeRow| match lists.get(&document.parent_id) {
-        _ if own.contains(&document.id) => document.id,
-        Some(list) if !own.contains(&document.parent_id) => *list,
-        _ => document.parent_id,
+    let place = |leaf: &NodeRow| match lists.get(&leaf.parent_id) {
+        _ if own.contains(&leaf.id) => leaf.id,
+        Some(list) if !own.contains(&leaf.parent_id) => *list,
+        _ => leaf.parent_id,
     };
-    Ok(documents.iter().map(|document| (document.id, place(document))).collect())
+    Ok(leaves.iter().map(|leaf| (leaf.id, place(leaf))).collect())
 }
 
 /// Those of these items that have permissions of their own.
-fn own_scopes(reader: &mut Reader<'_>, ids: &[Id]) -> Result<HashSet<Id>> {
+pub fn own_scopes(reader: &mut Reader<'_>, ids: &[Id]) -> Result<HashSet<Id>> {
     Ok(reader.query(OWN_SCOPES, &params![ids], |row| row.get(0))?.into_iter().collect())
 }
 
@@ -121,7 +121,7 @@ pub fn trees(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
     reader.query(TREES, &params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// An item whose scope decides about documents: a container, or a row or document with permissions of its own.
+/// An item whose scope decides about leaves: a container, or a leaf with permissions of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceRow {
     /// The item.
@@ -146,6 +146,6 @@ pub fn place(reader: &mut Reader<'_>, id: Id) -> Result<Option<PlaceRow>> {
 /// All places of a site collection.
 pub fn places(reader: &mut Reader<'_>, collection: Id) -> Result<Vec<PlaceRow>> {
     let mut places = reader.query(CONTAINERS, &params![collection], place_row)?;
-    places.append(&mut reader.query(DOCUMENTS_WITH_SCOPE, &params![collection], place_row)?);
+    places.append(&mut reader.query(LEAVES_WITH_SCOPE, &params![collection], place_row)?);
     Ok(places)
 }

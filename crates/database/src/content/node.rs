@@ -1,6 +1,8 @@
 //! Items: sites, libraries, folders, documents, lists and their rows, one database row each.
 
-use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber};
+use std::borrow::Cow;
+
+use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber, fold};
 
 use crate::statement::{Inserts, count_columns, insert_rows};
 use crate::{Reader, Row, Transaction, Value, params, statements};
@@ -134,6 +136,19 @@ impl NodeRow {
             held_at: None,
             working_id: None,
             title: None,
+        }
+    }
+
+    /// Returns the title of a row that has one, or the name of any other item.
+    pub fn shown_name(&self) -> &str {
+        self.title.as_deref().filter(|title| !title.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// Returns what [`NodeRow::shown_name`] returns, folded for comparison.
+    pub fn shown_folded(&self) -> Cow<'_, str> {
+        match &self.title {
+            Some(title) if !title.is_empty() => Cow::Owned(fold(title)),
+            _ => Cow::Borrowed(&self.folded),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The nightly comparison of an index with its content database, both ways: which versions of which documents are
-//! indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has none.
+//! The nightly comparison of an index with its content database, both ways: which versions of which documents and rows
+//! are indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::node::{self, NodeRow};
-use database::content::{feed, record};
+use database::content::{attachment, feed, record};
 use model::{ColumnValue, Error, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_versions};
 use search::index::{
@@ -18,9 +18,12 @@ use tokio::sync::oneshot;
 use super::blocking::blocking;
 use super::entries::is_reachable;
 use super::follow::{COMMIT_TEXTS, Follower};
+use super::rows::is_findable;
 
-/// Documents that are compared at once.
-const BATCH: usize = 500;
+/// Documents and rows that are compared at once.
+pub(super) const BATCH: usize = 500;
+/// Number of them whose values are in memory at once, since one can have 256 KiB.
+const VALUES_AT_ONCE: usize = 100;
 /// Number of events that an index may be behind and still be compared.
 const MAX_EVENTS: usize = 1_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -171,47 +174,61 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
         return Ok(None);
     }
     for event in &events {
-        // What is in a container or row has no events of its own, and what is gone may have been one.
         let concerns_others = match index_effect(&event.action) {
-            IndexEffect::Below | IndexEffect::Move | IndexEffect::Values => {
-                node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document)
-            }
-            IndexEffect::Document => node::find(reader, event.node_id)?.is_some_and(|row| row.kind == NodeKind::Row),
-            IndexEffect::Nothing => false,
+            IndexEffect::Below | IndexEffect::Move | IndexEffect::Values | IndexEffect::Computed => true,
+            IndexEffect::Item | IndexEffect::Nothing => false,
         };
-        if concerns_others {
+        // What is in a container has no events of its own, and what is gone may have been one.
+        if concerns_others && node::find(reader, event.node_id)?.is_none_or(|row| row.kind.is_container()) {
             return Ok(None);
         }
     }
-    let changed = events.into_iter().map(|event| event.node_id).collect();
-    let rows = feed::documents(reader, after, BATCH)?;
-    let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
-    let places = feed::places_of(reader, &rows)?;
-    let values = values(reader, &rows)?;
-    let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
-    for row in rows {
-        let is_found = match reachable.get(&row.parent_id) {
-            Some(known) => *known,
-            None => {
-                let found = is_reachable(reader, row.parent_id)?;
-                reachable.insert(row.parent_id, found);
-                found
-            }
-        };
-        let mut entries = Vec::new();
-        if is_found && !is_application_file(&row.name) {
-            let place = places.get(&row.id).copied().unwrap_or(row.parent_id);
-            let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
-            let entry = |indexed: repository::IndexedVersion| {
-                let prints = (name_print(&row.name), properties(&row, indexed.audience, values).print());
-                IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
-            };
-            entries.extend(indexed_versions(&row).into_iter().map(entry));
-            entries.sort_unstable();
-        }
-        expected.insert(row.id, entries);
+    let ids: Vec<Id> = events.into_iter().map(|event| event.node_id).collect();
+    // What is done to a row concerns its attachments, which have no events of their own.
+    let attachments = attachment::of_rows(reader, &ids, MAX_EVENTS)?;
+    if attachments.len() == MAX_EVENTS {
+        return Ok(None);
     }
-    Ok(Some(Stretch { expected, last, changed }))
+    let changed = ids.into_iter().chain(attachments).collect();
+    let rows = feed::leaves(reader, after, BATCH)?;
+    let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
+    Ok(Some(Stretch { expected: expected_entries(reader, &rows)?, last, changed }))
+}
+
+/// Returns the entries that documents and rows should have.
+pub(super) fn expected_entries(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
+    let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
+    for rows in rows.chunks(VALUES_AT_ONCE) {
+        let places = feed::places_of(reader, rows)?;
+        let values = values(reader, rows)?;
+        for row in rows {
+            let is_found = match reachable.get(&row.parent_id) {
+                Some(known) => *known,
+                None => {
+                    let found = is_reachable(reader, row.parent_id)?;
+                    reachable.insert(row.parent_id, found);
+                    found
+                }
+            };
+            let values = values.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+            let is_indexed = match row.kind {
+                NodeKind::Row => is_findable(row, values),
+                _ => !is_application_file(&row.name),
+            };
+            let mut entries = Vec::new();
+            if is_found && is_indexed {
+                let place = places.get(&row.id).copied().unwrap_or(row.parent_id);
+                let entry = |indexed: repository::IndexedVersion| {
+                    let prints = (name_print(row.shown_name()), properties(row, indexed.audience, values).print());
+                    IndexedEntry::new(indexed.version, place, indexed.audience, indexed.holder, prints)
+                };
+                entries.extend(indexed_versions(row).into_iter().map(entry));
+                entries.sort_unstable();
+            }
+            expected.insert(row.id, entries);
+        }
+    }
+    Ok(expected)
 }
 
 /// Returns the values of documents in the columns of their libraries.

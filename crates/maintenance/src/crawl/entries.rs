@@ -8,7 +8,7 @@ use database::{Database, Reader};
 use futures_util::FutureExt;
 use model::{Code, ColumnValue, Error, ErrorKind, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_versions;
-use search::index::{Audience, Entry, Fault};
+use search::index::{Audience, Entry, EntryKind, Fault};
 use search::programs::ReadDocument;
 use search::readers::DocumentText;
 
@@ -114,6 +114,7 @@ async fn entries(reader: &TextReader, document: NodeRow, pass: Option<ReadPass>)
             false => (version.created_by, version.modified_at),
         };
         all.entries.push(Entry {
+            kind: EntryKind::Document,
             node: document.id,
             version: version.id,
             collection: document.collection_id,

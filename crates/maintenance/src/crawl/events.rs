@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use database::content::feed::{self, Change};
+use database::content::node;
 use database::{Engine, Reader};
 use model::{Error, Id, Result, Timestamp};
 use repository::{IndexEffect, index_effect};
@@ -20,7 +21,7 @@ const GAPS: Duration = Duration::from_secs(1);
 const GIVEN_UP: Duration = Duration::from_secs(60 * 60);
 
 impl Follower {
-    /// Writes the documents that the next events changed. Returns false if there are no events.
+    /// Writes the documents and rows that the next events changed. Returns false if there are no events.
     pub(super) async fn follow_events(&mut self) -> Result<bool> {
         // Taken before the events are read, so that a later commit shows.
         let state = self.database.database.mark();
@@ -65,17 +66,22 @@ impl Follower {
         let effects: BTreeSet<(Id, IndexEffect)> =
             changes.iter().map(|change| (change.node_id, index_effect(&change.action))).collect();
         let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
-        let items = of(IndexEffect::Document).chain(of(IndexEffect::Move)).collect();
+        let items = of(IndexEffect::Item).chain(of(IndexEffect::Move)).collect();
         self.write_items(items, COMMIT_TEXTS).await?;
+        // New values of a row change nothing for its attachments.
+        let of_rows = |change: &&Change| !matches!(change.action.as_str(), "row.create" | "row.change");
+        let moved = changes.iter().filter(of_rows).map(|change| change.node_id).collect::<BTreeSet<Id>>();
+        self.write_attachments(moved.into_iter().collect(), COMMIT_TEXTS).await?;
         for id in of(IndexEffect::Move) {
             self.write_moved(id).await?;
         }
         for id in of(IndexEffect::Values) {
             self.write_values(id).await?;
         }
-        for id in of(IndexEffect::Below) {
-            self.write_below(id).await?;
+        for id in of(IndexEffect::Computed) {
+            self.write_computed(id).await?;
         }
+        self.write_below(of(IndexEffect::Below).collect()).await?;
         note_followed((&mut self.checkpoint, &mut self.missed), engine, &changes, &asked);
         Ok(true)
     }
@@ -89,18 +95,25 @@ impl Follower {
         self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect()
     }
 
-    /// Writes a document, or all documents below a container.
-    async fn write_below(&mut self, id: Id) -> Result<()> {
-        let mut after = Id::NONE;
-        loop {
-            let read = move |reader: &mut Reader<'_>| feed::documents_below(reader, id, after, BATCH_BELOW);
-            let documents = self.database.database.read_long(read).await?;
-            let Some(last) = documents.last().map(|document| document.id) else { break };
-            after = last;
-            self.write(documents, COMMIT_TEXTS).await?;
+    /// Writes documents and rows, and all of them below containers.
+    async fn write_below(&mut self, ids: Vec<Id>) -> Result<()> {
+        let asked = ids.clone();
+        let rows = self.database.database.read(move |reader: &mut Reader<'_>| node::find_many(reader, &asked)).await?;
+        let containers: Vec<Id> = rows.iter().filter(|row| row.kind.is_container()).map(|row| row.id).collect();
+        // What is gone is among them.
+        let items = ids.into_iter().filter(|id| !containers.contains(id)).collect();
+        self.write_items(items, COMMIT_TEXTS).await?;
+        for id in containers {
+            let mut after = Id::NONE;
+            loop {
+                let read = move |reader: &mut Reader<'_>| feed::leaves_below(reader, id, after, BATCH_BELOW);
+                let leaves = self.database.database.read_long(read).await?;
+                let Some(last) = leaves.last().map(|leaf| leaf.id) else { break };
+                after = last;
+                self.write(leaves, COMMIT_TEXTS).await?;
+            }
         }
-        // Gone, or a container.
-        if after.is_none() { self.write_items(vec![id], COMMIT_TEXTS).await } else { Ok(()) }
+        Ok(())
     }
 }
 

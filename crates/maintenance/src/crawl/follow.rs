@@ -1,11 +1,12 @@
-//! Follower of one content database: writes all documents to an index once, and what events change as they arrive.
+//! Follower of one content database: writes all documents and rows to an index once, and what events change as they
+//! arrive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::content::feed;
 use database::content::node::{self, NodeRow};
+use database::content::{attachment, feed};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
 use repository::{Programs, Storage, StorageDatabase};
@@ -23,7 +24,7 @@ use super::text::{ReadPass, TextReader};
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
 const POLL_READING: Duration = Duration::from_millis(10);
-/// Documents below a container that are read at once.
+/// Documents and rows below a container that are read at once.
 pub(super) const BATCH_BELOW: usize = 5_000;
 /// Commit interval during the initial walk, and for events that changed no entry.
 pub(super) const COMMIT: Duration = Duration::from_secs(5);
@@ -198,17 +199,15 @@ impl Follower {
         committed
     }
 
-    /// Writes documents, or removes those that are gone. For a row, writes its attachments: their place is another one
-    /// when its permissions become its own.
+    /// Writes documents and rows, or removes those that are gone.
     pub(super) async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| {
             ids.into_iter().map(|id| Ok((id, node::find(reader, id)?))).collect::<Result<Vec<_>>>()
         };
-        let (mut documents, mut rows) = (Vec::new(), Vec::new());
+        let mut leaves = Vec::new();
         for (id, row) in self.database.database.read(read).await? {
             match row {
-                Some(row) if row.kind == NodeKind::Document => documents.push(row),
-                Some(row) if row.kind == NodeKind::Row => rows.push(row.id),
+                Some(row) if row.kind.is_leaf() => leaves.push(row),
                 Some(_) => {}
                 None => {
                     self.checkpoint.walk_counts.removed += 1;
@@ -216,17 +215,33 @@ impl Follower {
                 }
             }
         }
-        for row in rows {
-            let read = move |reader: &mut Reader<'_>| feed::documents_below(reader, row, Id::NONE, BATCH_BELOW);
-            documents.extend(self.database.database.read(read).await?);
-        }
-        self.write(documents, commit).await
+        self.write(leaves, commit).await
     }
 
-    /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
-    /// Commits at this interval, even while a document takes long to read.
-    pub(super) async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
+    /// Writes the attachments of those of these items that are rows: when a row moves or gets permissions of its own,
+    /// they are in another place.
+    pub(super) async fn write_attachments(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
+        let read = move |reader: &mut Reader<'_>| {
+            let rows = node::find_many(reader, &ids)?.into_iter().filter(|row| row.kind == NodeKind::Row);
+            let rows: Vec<Id> = rows.map(|row| row.id).collect();
+            Ok(attachment::counts(reader, &rows)?.into_iter().map(|count| count.row).collect::<BTreeSet<Id>>())
+        };
+        for row in self.database.database.read(read).await? {
+            // Far fewer than a batch.
+            let read = move |reader: &mut Reader<'_>| feed::leaves_below(reader, row, Id::NONE, BATCH_BELOW);
+            let mut attachments = self.database.database.read(read).await?;
+            attachments.retain(|leaf| leaf.kind == NodeKind::Document);
+            self.write(attachments, commit).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes documents and rows. Documents are read several at the same time, since most of the time is spent on
+    /// waiting for a child process. Commits at this interval, even while a document takes long to read.
+    pub(super) async fn write(&mut self, leaves: Vec<NodeRow>, commit: Duration) -> Result<()> {
         self.look_at_stores().await?;
+        let (rows, documents): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leaf| leaf.kind == NodeKind::Row);
+        self.write_rows(&rows, commit).await?;
         let (mut documents, mut reading) = (documents.into_iter(), JoinSet::new());
         loop {
             while reading.len() < AT_ONCE
@@ -250,10 +265,16 @@ impl Follower {
                 // A document takes long to read.
                 Err(_) => {}
             }
-            if self.waiting.documents > 0 && (self.waiting.bytes >= MAX_WAITING || self.committed.elapsed() >= commit) {
-                self.commit().await?;
-            }
+            self.commit_if_due(commit).await?;
         }
+    }
+
+    /// Commits what was written, at this interval or after much text.
+    pub(super) async fn commit_if_due(&mut self, interval: Duration) -> Result<()> {
+        if self.waiting.documents > 0 && (self.waiting.bytes >= MAX_WAITING || self.committed.elapsed() >= interval) {
+            self.commit().await?;
+        }
+        Ok(())
     }
 
     /// Takes note of stores and settings that were added or changed since, from time to time.
@@ -284,15 +305,16 @@ impl Follower {
             counts.faults += has(|entry| entry.fault.as_ref().is_some_and(|fault| !Fault::is_waiting(&fault.code)));
             counts.cut += u64::from(read.is_cut);
         }
-        self.waiting.bytes += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
-        self.replace(id, read.entries).await
+        self.replace_all(vec![(id, read.entries)]).await
     }
 
-    async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {
-        metrics::counter!("strongroom_search_index_writes_total").increment(1);
-        self.waiting.documents += 1;
+    /// Replaces the entries of documents and rows.
+    pub(super) async fn replace_all(&mut self, all: Vec<(Id, Vec<Entry>)>) -> Result<()> {
+        metrics::counter!("strongroom_search_index_writes_total").increment(all.len() as u64);
+        self.waiting.documents += all.len();
+        self.waiting.bytes += all.iter().flat_map(|(_, entries)| entries).map(|entry| entry.text.len()).sum::<usize>();
         // A writer whose memory is full waits for the disk.
-        self.with_writer(move |writer| writer.replace(id, &entries)).await
+        self.with_writer(move |writer| all.iter().try_for_each(|(id, entries)| writer.replace(*id, entries))).await
     }
 
     /// Commits all written entries with the checkpoint so far. Entries of events after the checkpoint are written again

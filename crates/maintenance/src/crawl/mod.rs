@@ -14,6 +14,7 @@ mod generation;
 mod open_index;
 mod pace;
 mod rereading;
+mod rows;
 mod shared;
 mod slow;
 mod text;

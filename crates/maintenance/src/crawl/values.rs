@@ -1,4 +1,5 @@
-//! Values in columns whose library or column has changed: their documents are written to the index again.
+//! Values in columns whose library or column has changed, or that were computed again: their documents and rows are
+//! written to the index again.
 
 use std::collections::HashSet;
 
@@ -8,10 +9,11 @@ use database::content::{column, feed, node};
 use model::{Id, NodeKind, Result};
 
 use super::blocking::blocking;
+use super::comparison::{BATCH as BATCH_COMPARED, expected_entries};
 use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
 
 impl Follower {
-    /// Writes the documents in a library with indexed values in columns that are gone.
+    /// Writes the documents and rows in a library or list with indexed values in columns that are gone.
     pub(super) async fn write_values(&mut self, library: Id) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| column::list(reader, library);
         let columns = self.database.database.read(read).await?;
@@ -22,6 +24,34 @@ impl Follower {
             self.write_items(documents.to_vec(), COMMIT_TEXTS).await?;
         }
         Ok(())
+    }
+
+    /// Writes the documents and rows in a library or list with other values than the indexed ones. Computing leaves no
+    /// event for each of them.
+    pub(super) async fn write_computed(&mut self, library: Id) -> Result<()> {
+        let view = self.committed_view().await?;
+        let mut after = Id::NONE;
+        loop {
+            let read = move |reader: &mut Reader<'_>| {
+                let leaves = feed::valued_leaves_below(reader, library, after, BATCH_COMPARED)?;
+                expected_entries(reader, &leaves)
+            };
+            let expected = self.database.database.read_long(read).await?;
+            let Some(last) = expected.last_key_value().map(|(id, _)| *id) else { return Ok(()) };
+            after = last;
+            let view = view.clone();
+            let differing = blocking(move || {
+                let mut differing = Vec::new();
+                for (id, expected) in expected {
+                    if view.entries_between(id, id)?.remove(&id).unwrap_or_default() != expected {
+                        differing.push(id);
+                    }
+                }
+                Ok(differing)
+            })
+            .await?;
+            self.write_items(differing, COMMIT_TEXTS).await?;
+        }
     }
 
     /// Writes the documents with values below a folder, as far as they were indexed in another library: values are
@@ -36,7 +66,7 @@ impl Follower {
         let view = self.committed_view().await?;
         let mut after = Id::NONE;
         loop {
-            let read = move |reader: &mut Reader<'_>| feed::valued_documents_below(reader, folder, after, BATCH_BELOW);
+            let read = move |reader: &mut Reader<'_>| feed::valued_leaves_below(reader, folder, after, BATCH_BELOW);
             let mut documents: Vec<NodeRow> = self.database.database.read_long(read).await?;
             let Some(last) = documents.last().map(|document| document.id) else { return Ok(()) };
             after = last;

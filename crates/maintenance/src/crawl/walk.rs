@@ -1,4 +1,4 @@
-//! The walk through all documents of a content database, which writes each to the index once.
+//! The walk through all documents and rows of a content database, which writes each to the index once.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use model::{Id, Result};
 
 use super::follow::{COMMIT, Follower};
 
-/// Documents that are read at once.
+/// Documents and rows that are read at once.
 pub(super) const BATCH: usize = 200;
 
 impl Follower {
@@ -19,12 +19,12 @@ impl Follower {
             return Ok(false);
         }
         let begun = Instant::now();
-        let read = move |reader: &mut Reader<'_>| feed::documents(reader, Id::new(after), BATCH);
+        let read = move |reader: &mut Reader<'_>| feed::leaves(reader, Id::new(after), BATCH);
         let documents = self.database.database.read_long(read).await?;
         if documents.is_empty() {
             self.checkpoint.walk = None;
             self.commit().await?;
-            tracing::info!(database = self.database.name, "the search index contains all documents");
+            tracing::info!(database = self.database.name, "the search index contains all documents and rows");
             return Ok(false);
         }
         let last = documents.last().map(|document| document.id.get());

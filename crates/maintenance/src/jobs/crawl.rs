@@ -1,4 +1,4 @@
-//! Full crawls: each builds a new search index of a content database beside the one in use, from all documents, while
+//! Full crawls: each builds a new search index of a content database beside the one in use, from all documents and rows of lists, while
 //! searches go on. The new index replaces the other only when all texts were read.
 
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ pub(super) async fn run(job: &RunningJob, work: &CrawlWork) -> JobResult<String>
     let of = |name: &str| progress.results.get(name).copied().unwrap_or(0);
     Ok(format!(
         "{} read, {} with text, {} whose text cannot be read",
-        counted(progress.items, "document"),
+        counted(progress.items, "item"),
         of("texts_read"),
         of("texts_unreadable")
     ))
@@ -103,7 +103,7 @@ fn require_room(storage: &Storage, home: &SearchHome) -> JobResult<()> {
 }
 
 async fn amount(database: &StorageDatabase, after: Id) -> model::Result<Amount> {
-    let count = move |reader: &mut Reader<'_>| feed::count_documents(reader, after);
+    let count = move |reader: &mut Reader<'_>| feed::count_leaves(reader, after);
     let (documents, bytes) = database.database.read_long(count).await?;
     Ok(Amount { documents, bytes })
 }

@@ -4,10 +4,11 @@
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
+use database::content::event::{self, EventRow};
 use database::content::node::{self, NodeRow};
 use database::content::{column, library, record};
 use database::{Database, Reader, Transaction};
-use model::{Id, NodeKind, Result};
+use model::{Id, NodeKind, Result, Timestamp};
 
 use super::field_change::FieldChange;
 use super::fields::recalculate;
@@ -34,7 +35,7 @@ impl Repository {
     /// The first error of a database, after the others had their turn.
     #[boxed]
     pub async fn recompute(&self) -> Result<usize> {
-        let (mut done, mut failed) = (0, None);
+        let (mut done, mut failed, mut actor) = (0, None, None);
         for content in &self.registry().await?.databases {
             let find = |reader: &mut Reader<'_>| library::to_recompute(reader, LIBRARIES);
             let found = content.database.read(find).await;
@@ -42,9 +43,14 @@ impl Repository {
                 failed.get_or_insert(error);
                 Vec::new()
             });
+            let actor = match (actor, found.is_empty()) {
+                (Some(known), _) => known,
+                (None, true) => continue,
+                (None, false) => *actor.insert(self.farm_administrator().await?.id),
+            };
             for holder in found {
                 for _ in 0..STEPS {
-                    match step(&content.database, holder).await {
+                    match step(&content.database, holder, actor).await {
                         Ok(true) => {}
                         Ok(false) => {
                             done += 1;
@@ -62,8 +68,9 @@ impl Repository {
     }
 }
 
-/// Looks at the next records, and computes those of a library or list. Returns whether there may be more.
-async fn step(database: &Database, holder: Id) -> Result<bool> {
+/// Looks at the next records, and computes those of a library or list. Returns whether there may be more. An event tells
+/// when all are computed, from which the search index knows that values have changed.
+async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
     let look = move |reader: &mut Reader<'_>| {
         let Some(after) = library::recompute_after(reader, holder)? else { return Ok(None) };
         let found = record::after(reader, after, LOOKED_AT)?;
@@ -82,9 +89,27 @@ async fn step(database: &Database, holder: Id) -> Result<bool> {
         }
         let next = recompute(transaction, holder, &ours)?.or(next);
         library::set_recompute_after(transaction, holder, next)?;
+        if next.is_none()
+            && let Some(row) = node::find(transaction, holder)?
+        {
+            record_end(transaction, &row, actor)?;
+        }
         Ok(next.is_some())
     };
     database.write(compute).await
+}
+
+fn record_end(transaction: &mut Transaction<'_>, holder: &NodeRow, actor: Id) -> Result<()> {
+    let event = EventRow {
+        sequence: 0,
+        at: Timestamp::now(),
+        actor_id: actor,
+        collection_id: holder.collection_id,
+        node_id: holder.id,
+        action: "column.compute".to_owned(),
+        detail: holder.name.clone(),
+    };
+    event::insert(transaction, &event)
 }
 
 /// Notes that the calculated fields of a library or list are out of date, and computes those of the first rows of a

@@ -113,8 +113,9 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 58] = [
+pub const AUDIT_ACTIONS: [&str; 59] = [
     "column.change",
+    "column.compute",
     "column.create",
     "column.delete",
     "content-type.create",

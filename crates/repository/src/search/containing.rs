@@ -7,7 +7,7 @@ use std::time::Instant;
 use async_recursion::async_recursion as boxed;
 use model::{Id, Result};
 use search::index::HitOrder;
-use search::query::{Expression, QueryWord, SearchQuery, Sought, Tolerance, WordField};
+use search::query::{Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, WordField};
 
 use super::meanings::Meanings;
 use super::request::{Found, TextSearch};
@@ -46,7 +46,9 @@ impl Session {
         let has_more_words = words.len() > MAX_WORDS;
         words.truncate(MAX_WORDS);
         let word = |word| Expression::Words(WordField::All, Sought::Word(word));
-        let expression = Some(Expression::All(words.into_iter().map(word).collect()));
+        // Clients that ask for this know no rows of lists.
+        let documents = Expression::Not(Box::new(Expression::Filter(Filter::rows())));
+        let expression = Some(Expression::All(words.into_iter().map(word).chain([documents]).collect()));
         let mut query = SearchQuery { expression, ..SearchQuery::default() };
         let mut meanings = Meanings::default();
         meanings.limit(&mut query, scope);

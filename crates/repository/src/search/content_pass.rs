@@ -190,7 +190,7 @@ impl ContentPass {
             }
             let Some(item) = self.caller_view.show_version(reader, &row, hit.version)? else { continue };
             // Renamed since. The new name is compared by the search for names.
-            if hit.name_print != name_print(&row.name) {
+            if hit.name_print != name_print(row.shown_name()) {
                 continue;
             }
             // A passage is a part of the content, whose reading such site collections record.

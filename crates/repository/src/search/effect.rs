@@ -1,18 +1,20 @@
 //! The meaning of events for the search index.
 
-/// The documents whose entries an event changes.
+/// The documents and rows of lists whose entries an event changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IndexEffect {
     /// None. Permissions and positions of containers are not in the index.
     Nothing,
-    /// The item itself, if it is a document.
-    Document,
+    /// The item itself, if it is a document or a row.
+    Item,
     /// The item itself, if it is a document; below a folder, documents with values in columns, if the library is
     /// another one now.
     Move,
-    /// Documents in the library with values in columns that are gone.
+    /// Documents and rows in the library or list with values in columns that are gone.
     Values,
-    /// The item and all documents below it.
+    /// Documents and rows in the library or list whose values differ from the indexed ones.
+    Computed,
+    /// The item and all documents and rows below it.
     Below,
 }
 
@@ -31,11 +33,14 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "recycle.empty"
         | "recycle.expire"
         | "recycle.purge"
+        | "row.change"
+        | "row.create"
         | "version.delete"
         | "version.publish"
-        | "version.restore" => IndexEffect::Document,
+        | "version.restore" => IndexEffect::Item,
         "item.move" => IndexEffect::Move,
         "column.delete" | "content-type.delete" => IndexEffect::Values,
+        "column.compute" => IndexEffect::Computed,
         // Documents in recycle bins have no entries, because they may be deleted for good without further events.
         "item.copy" | "item.delete" | "item.restore" => IndexEffect::Below,
         "column.change"
@@ -58,8 +63,6 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "list.create"
         | "permissions.grant"
         | "permissions.revoke"
-        | "row.change"
-        | "row.create"
         | "site-collection.create"
         | "site.audit-reads"
         | "site.create"
@@ -80,14 +83,14 @@ pub fn index_effect(action: &str) -> IndexEffect {
     }
 }
 
-/// Returns whether an action may add documents below an item, without events of their own.
+/// Returns whether an action may add documents or rows below an item, without events of their own.
 pub(super) fn adds_below(action: &str) -> bool {
     matches!(action, "item.copy" | "item.restore")
 }
 
 /// Returns whether an action changes the values of an item in columns.
 pub(super) fn changes_values(action: &str) -> bool {
-    action == "item.columns"
+    matches!(action, "item.columns" | "row.change")
 }
 
 #[cfg(test)]

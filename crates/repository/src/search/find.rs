@@ -1,4 +1,5 @@
-//! Finding items by their names and documents by their words, limited to what the caller may open.
+//! Finding items by their names and documents by their words, limited to what the caller may open. Rows of lists are
+//! found as documents are: by their titles and by the words in their columns.
 //!
 //! Names and words are looked up in the indexes, which follow the databases. Documents that changed since are judged by
 //! their rows. Each hit is read from its database again, with the caller's rights.
@@ -223,8 +224,9 @@ impl Session {
     }
 
     /// Returns the most frequent properties. Sites that the caller may not know are left out.
-    async fn facets(&self, facets: Facets, sites: &HashMap<Id, u64>) -> Result<FoundFacets> {
+    async fn facets(&self, mut facets: Facets, sites: &HashMap<Id, u64>) -> Result<FoundFacets> {
         let mut found = FoundFacets {
+            rows: facets.take_rows(),
             extensions: most(facets.extensions.into_iter().filter(|(extension, _)| !extension.is_empty())),
             authors: most(facets.authors),
             years: facets.years.into_iter().rev().take(MAX_FACET_VALUES).collect(),
@@ -265,7 +267,7 @@ fn merged(names: Option<&NameQuery>, named: Vec<Item>, hits: Vec<TextHit>) -> Ve
     });
     let is_first = |found: &FoundItem| {
         names.is_some_and(|names| match found.item.kind {
-            NodeKind::Document => names.distance(&found.item.name) < 2,
+            NodeKind::Document | NodeKind::Row => names.distance(found.item.shown_name()) < 2,
             _ => names.begins_words(&found.item.name),
         })
     };

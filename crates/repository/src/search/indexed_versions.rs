@@ -1,4 +1,5 @@
-//! The versions of a document that are indexed, and who sees which. The rules are those of
+//! The versions of a document that are indexed, and who sees which. Of a row of a list, that is its present revision,
+//! which all see who may view it. The rules are those of
 //! [`crate::session::locate::Located::visible_version`].
 
 use database::content::node::NodeRow;

@@ -90,7 +90,7 @@ impl Meanings {
     /// Limits a query to an item and what lies below it.
     pub(super) fn limit(&mut self, query: &mut SearchQuery, item: &Item) {
         let id = item.id;
-        let filter = if item.kind == NodeKind::Document {
+        let filter = if item.kind.is_leaf() {
             Filter::Documents(Arc::new(HashSet::from([id])))
         } else {
             // No name in a query has an empty range.
@@ -233,7 +233,7 @@ struct Named {
 async fn containers(session: &Session, reference: &Reference) -> Result<Named> {
     let is_kind = |kind: NodeKind| match reference.kind {
         ReferenceKind::Site => kind == NodeKind::Site,
-        ReferenceKind::Library => kind == NodeKind::Library,
+        ReferenceKind::Library => kind.defines_columns(),
         _ => kind.is_container(),
     };
     let mut is_incomplete = false;

@@ -1,6 +1,7 @@
 //! Search by parts of names, limited to items that the caller may open. Containers are compared with their rows.
 //! Documents are looked up in the index, and compared with their rows where the index cannot answer: the cost of that
-//! is bounded, and when time is up, the results found so far are returned.
+//! is bounded, and when time is up, the results found so far are returned. Rows of lists are found by their titles in
+//! the index only, because the database has no folded titles.
 
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ impl NamedItems {
         let Self { mut containers, mut documents, .. } = self;
         containers.sort_by_cached_key(|item| (!query.begins_words(&item.name), query.distance(&item.name)));
         containers.truncate(limit.div_ceil(2));
-        documents.sort_by_cached_key(|item| (query.distance(&item.name), Reverse((item.modified_at, item.id))));
+        documents.sort_by_cached_key(|item| (query.distance(item.shown_name()), Reverse((item.modified_at, item.id))));
         let first = containers.partition_point(|item| query.begins_words(&item.name));
         let mut others = containers.split_off(first);
         containers.append(&mut documents);
@@ -207,7 +208,7 @@ impl NamePass<'_> {
                 break;
             }
             let Some(row) = node::find(reader, hit.node)? else { continue };
-            if is_application_file(&row.name) || !self.query.matches(&row.folded) {
+            if is_application_file(&row.name) || !self.query.matches(&row.shown_folded()) {
                 continue;
             }
             if let Some(item) = self.caller_view.show(reader, &row)? {

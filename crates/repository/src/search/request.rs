@@ -84,6 +84,8 @@ pub struct Found {
 pub struct FoundFacets {
     /// By extension of the name, folded and without the full stop.
     pub extensions: Vec<(String, u64)>,
+    /// Rows of lists, which have no extension.
+    pub rows: u64,
     /// By creator.
     pub authors: Vec<(Id, u64)>,
     /// By year of the last change (UTC), the newest first.

@@ -273,8 +273,8 @@ async fn read_status(
         let checkpoint = view.checkpoint();
         let building = match checkpoint.walk {
             Some(last) => {
-                let (all, _) = feed::count_documents(reader, Id::NONE)?;
-                let (left, _) = feed::count_documents(reader, Id::new(last))?;
+                let (all, _) = feed::count_leaves(reader, Id::NONE)?;
+                let (left, _) = feed::count_leaves(reader, Id::new(last))?;
                 Some((all.saturating_sub(left), all))
             }
             None => None,

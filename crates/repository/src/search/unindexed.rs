@@ -1,4 +1,4 @@
-//! Documents that changed since an index was committed. What the index says of them is compared with their rows, so
+//! Documents and rows of lists that changed since an index was committed. What the index says of them is compared with their rows, so
 //! that moved, replaced and deleted documents are judged as they are now.
 
 use std::collections::HashSet;
@@ -95,10 +95,10 @@ impl UnindexedChanges {
                 collection: row.collection_id,
                 author: row.created_by,
                 place: places.get(&row.id).copied().unwrap_or(row.parent_id),
-                name_print: name_print(&row.name),
+                name_print: name_print(row.shown_name()),
                 is_checked_out: row.holder_id.is_some(),
                 versions: indexed_versions(&row),
-                folded: row.folded,
+                folded: row.shown_folded().into_owned(),
                 modified: row.modified_at,
             };
             documents.insert(row.id, Some(document));

@@ -6,7 +6,7 @@ use database::Reader;
 use database::content::{event, feed};
 use model::Id;
 use repository::Item;
-use search::index::{Audience, Checkpoint, Entry, FORMAT, Fault, FollowedEvent, IndexWriter, SearchIndex};
+use search::index::{Audience, Checkpoint, Entry, EntryKind, FORMAT, Fault, FollowedEvent, IndexWriter, SearchIndex};
 
 use super::{Farm, at};
 
@@ -35,6 +35,7 @@ pub async fn freeze(farm: &Farm, paths: &[&str]) -> tempfile::TempDir {
 
 fn entry(item: &Item) -> Entry {
     Entry {
+        kind: EntryKind::Document,
         node: item.id,
         version: item.version_id.unwrap(),
         collection: item.collection_id,

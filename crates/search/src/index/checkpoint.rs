@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
-pub const FORMAT: u32 = 10;
+pub const FORMAT: u32 = 11;
 
 /// Limit on the missing sequences that are remembered.
 pub const MAX_GAPS: usize = 10_000;

@@ -2,6 +2,7 @@
 
 use model::{ColumnValue, Id, Timestamp};
 
+use crate::language::{ROW_EXTENSION, extension_of};
 use crate::query::value_key;
 
 /// Audience of an entry, among callers who may view the document.
@@ -17,9 +18,20 @@ pub enum Audience {
     WorkingCopy,
 }
 
-/// Entry for one version of a document.
+/// A kind of item that has entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A document.
+    Document,
+    /// A row of a list.
+    Row,
+}
+
+/// Entry for one version of a document, or for a row of a list. What is said of documents holds for rows too.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// What it is an entry of.
+    pub kind: EntryKind,
     /// The document.
     pub node: Id,
     /// The version.
@@ -45,17 +57,19 @@ pub struct Entry {
     pub modified: Timestamp,
     /// Size in bytes.
     pub size: u64,
-    /// Name of the document.
+    /// Name of the document; title of a row, or its number if it has none.
     pub name: String,
     /// The title that its content states.
     pub title: String,
     /// The author that its content states.
     pub stated_author: String,
-    /// Its text with title and author; empty if it has none, or none that can be read.
+    /// Its text with title and author; empty if it has none, or none that can be read. That of a row has its texts in
+    /// columns.
     pub text: String,
-    /// The library that the document is in.
+    /// The library or list that the document is in.
     pub library: Id,
-    /// Its values in columns of this library, each with its column. Texts among them are found as words too.
+    /// Its values in columns of this library, each with its column. Texts among them are found as words too. Persons and
+    /// entries of other lists are identifiers: who may know their names is not known here.
     pub values: Vec<(Id, ColumnValue)>,
     /// The reason why its text cannot be read, or a mark that it is read again.
     pub fault: Option<Fault>,
@@ -181,6 +195,27 @@ impl EntryProperties<'_> {
 }
 
 impl Entry {
+    /// Returns the name without its extension, and the extension. All rows have [`ROW_EXTENSION`], whatever their title.
+    pub(super) fn stem_and_extension(&self) -> (&str, Option<String>) {
+        let name = self.name.as_str();
+        match self.kind {
+            EntryKind::Row => (name, Some(ROW_EXTENSION.to_owned())),
+            EntryKind::Document => match extension_of(name) {
+                Some(extension) => (name.rsplit_once('.').map_or(name, |(stem, _)| stem), Some(extension)),
+                None => (name, None),
+            },
+        }
+    }
+
+    /// Iterates over the texts whose words it is found by: its name, its text, and its texts in columns.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let in_columns = self.values.iter().filter_map(|(_, value)| match value {
+            ColumnValue::Text(text) if self.kind == EntryKind::Document => Some(text.as_str()),
+            _ => None,
+        });
+        [self.name.as_str(), self.text.as_str()].into_iter().chain(in_columns)
+    }
+
     /// Returns the print of its properties.
     pub(super) fn properties_print(&self) -> u64 {
         let is_latest = matches!(self.audience, Audience::All | Audience::Draft);

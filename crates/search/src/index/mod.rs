@@ -27,7 +27,9 @@ pub use checkpoint::{
     Checkpoint, Comparison, ComparisonCounts, FORMAT, FinishedComparison, FollowedEvent, Gap, MAX_GAPS, WalkCounts,
 };
 pub use clock::Clock;
-pub use entry::{Audience, Entry, EntryProperties, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print};
+pub use entry::{
+    Audience, Entry, EntryKind, EntryProperties, Fault, FaultyDocument, IndexedEntry, WantedFaults, name_print,
+};
 pub use facets::Facets;
 pub use local::Candidate;
 pub use names::{NameHit, NameHits, NameRequest, SHORTEST_PART};

@@ -10,6 +10,9 @@ pub mod words;
 /// Longest extension, in characters.
 const MAX_EXTENSION: usize = 16;
 
+/// Stands for rows of lists among the extensions. No extension contains a slash.
+pub(crate) const ROW_EXTENSION: &str = "/row";
+
 /// Returns the extension of a name, folded; `None` if it has none.
 pub fn extension_of(name: &str) -> Option<String> {
     let (_, extension) = name.rsplit_once('.')?;

@@ -9,6 +9,7 @@ use model::{ColumnKind, Id, Timestamp};
 use super::filter_values::{CheckOuts, Reference, SeenVersions, Status, Within};
 use super::query_word::QueryWord;
 use super::value_keys::signed_key;
+use crate::language::ROW_EXTENSION;
 use crate::language::text_languages::TextLanguage;
 
 /// A condition that an entry must fulfil.
@@ -64,7 +65,7 @@ pub enum Sought {
 /// A property that an entry must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// One of these extensions of the name, folded and without the full stop.
+    /// One of these extensions of the name, folded and without the full stop. Rows of lists have one of their own.
     Extension(Vec<String>),
     /// Size in bytes, with the end excluded.
     Size(Range<u64>),
@@ -160,6 +161,13 @@ impl ColumnCondition {
             ColumnKind::Lookup(_) => None,
             ColumnKind::YesNo => self.answer.map(|answer| ValueCondition::OneOf(vec![answer.into()])),
         }
+    }
+}
+
+impl Filter {
+    /// Selects rows of lists.
+    pub fn rows() -> Self {
+        Self::Extension(vec![ROW_EXTENSION.to_owned()])
     }
 }
 

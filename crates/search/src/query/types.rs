@@ -1,10 +1,10 @@
-//! Kinds of documents that a query can name, each with the extensions of its names.
+//! Kinds of documents that a query can name, each with the extensions of its names, and rows of lists.
 
-use crate::language::extension_of;
 use crate::language::words::Words;
+use crate::language::{ROW_EXTENSION, extension_of};
 
 /// Kinds by their names in English and German, folded.
-const KINDS: [(&[&str], &[&str]); 12] = [
+const KINDS: [(&[&str], &[&str]); 13] = [
     (&["text", "txt"], &["txt", "md", "log"]),
     (&["word", "document", "dokument"], &["docx", "docm", "dotx", "doc", "odt", "rtf"]),
     (&["excel", "spreadsheet", "sheet", "tabelle"], &["xlsx", "xlsm", "xls", "ods", "csv", "tsv"]),
@@ -20,6 +20,7 @@ const KINDS: [(&[&str], &[&str]); 12] = [
     (&["markdown"], &["md", "markdown"]),
     (&["audio", "sound", "ton", "music", "musik"], &["mp3", "wav", "ogg", "flac", "m4a", "opus"]),
     (&["video", "film"], &["mp4", "mov", "mkv", "webm", "avi"]),
+    (&["row", "list item", "zeile", "listeneintrag"], &[ROW_EXTENSION]),
 ];
 
 /// Returns the extensions of a kind of document, or the text itself as an extension; `None` if it can be neither.

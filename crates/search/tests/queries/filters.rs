@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{ColumnKind, ColumnValue, Id, Timestamp};
-use search::index::{Audience, Entry, HitOrder};
+use search::index::{Audience, Entry, EntryKind, HitOrder};
 use search::query::{
     CheckOuts, Expression, Filter, KnownColumns, QueryWord, Reference, SearchQuery, Sought, Tolerance, ValuesFilter,
     Within, WordField,
@@ -50,6 +50,31 @@ fn filters_decide_by_properties() {
     let within = Expression::Filter(Filter::Within(Within(Arc::new(|position| position.place == Id::new(5)))));
     query.resolve(&query.references().into_iter().map(|reference| (reference, within.clone())).collect());
     assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [2]);
+}
+
+#[test]
+fn rows_of_lists_are_a_type_of_their_own() {
+    let document = entry(1, "heron.row", "a grey bird");
+    let mut row = entry(2, "Feed the heron.pdf", "egret and heron");
+    row.kind = EntryKind::Row;
+    row.title.clone_from(&row.name);
+    let text = |text: &str| ColumnValue::Text(text.to_owned());
+    row.values = vec![(Id::new(31), text("egret")), (Id::new(32), text("unlike its text"))];
+    let mut valued = entry(3, "notes.txt", "nothing");
+    valued.values = vec![(Id::new(31), text("egret"))];
+    let shelf = Shelf::of([document, row, valued]);
+    assert_eq!(shelf.set("type:row"), [2]);
+    assert_eq!(shelf.set("type:\"list item\""), [2]);
+    assert_eq!(shelf.set("ext:row"), [1]);
+    assert_eq!(shelf.set("type:pdf OR ext:pdf"), [] as [i64; 0], "a title has no extension");
+    assert_eq!(shelf.set("-type:row"), [1, 3]);
+    assert_eq!(shelf.set("title:feed egret"), [2]);
+    assert_eq!(shelf.set("egret"), [2, 3], "the text of a row has its values");
+    assert_eq!(shelf.set("unlike"), [] as [i64; 0]);
+    let query = SearchQuery::parse("*", NOW);
+    let mut facets = shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None)).facets;
+    assert_eq!((facets.take_rows(), facets.take_rows()), (1, 0));
+    assert_eq!(facets.extensions, [("row".to_owned(), 1), ("txt".to_owned(), 1)].into());
 }
 
 #[test]

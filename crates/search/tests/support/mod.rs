@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use model::{Id, Timestamp};
 use search::index::{
-    Audience, ChangedDocument, Entry, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry, name_print,
+    Audience, ChangedDocument, Entry, EntryKind, SearchIndex, SearchServer, SharedGenerations, TopHits, ValidEntry,
+    name_print,
 };
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -75,6 +76,7 @@ pub const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
 /// Returns an entry that everyone who may view place 2 finds.
 pub fn entry(node: i64, name: &str, text: &str) -> Entry {
     Entry {
+        kind: EntryKind::Document,
         node: Id::new(node),
         version: Id::new(node * 10),
         collection: Id::new(1),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use model::{Error, NodeKind, Result};
+use model::{Error, Result};
 use repository::{
     FindRequest, Found, FoundItem, HitOrder, MAX_FOUND, Passage, Remark, RemarkReason, SearchState, SearchStatus,
     Session, Target, TextSearch, Tolerance,
@@ -74,8 +74,9 @@ async fn search(session: &Session, arguments: &Arguments) -> Result<CommandResul
             Some(path) => Some(session.item(&Target::path(path)?).await?),
             None => None,
         };
-    if let Some(document) = container.as_ref().filter(|item| item.kind == NodeKind::Document) {
-        return Err(Error::invalid(format!("{} is a document: --in takes a site, library or folder", document.path)));
+    if let Some(leaf) = container.as_ref().filter(|item| item.kind.is_leaf()) {
+        let (path, kind) = (&leaf.path, leaf.kind.as_str());
+        return Err(Error::invalid(format!("{path} is a {kind}: --in takes a site, library, folder or list")));
     }
     session.read_search_indexes().await?;
     let request = FindRequest {
@@ -177,7 +178,8 @@ fn to_text(found: &Found) -> String {
 
 fn in_lines(found: &FoundItem) -> String {
     let passage = found.passage.as_ref().map(|passage| format!("    {}\n", in_one_line(passage))).unwrap_or_default();
-    format!("{}  {}\n{passage}", time(found.item.modified_at), found.item.path)
+    let title = found.item.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    format!("{}  {}{title}\n{passage}", time(found.item.modified_at), found.item.path)
 }
 
 fn in_one_line(passage: &Passage) -> String {
@@ -201,6 +203,7 @@ fn to_json(found: &Found, gaps: &[String]) -> Value {
             "id": found.item.id.to_string(),
             "kind": found.item.kind.as_str(),
             "path": found.item.path,
+            "title": found.item.title,
             "size": found.item.size,
             "modified_at": time(found.item.modified_at),
             "passage": found.passage.as_ref().map(passage),

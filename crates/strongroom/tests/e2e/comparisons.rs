@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use database::Engine;
 use model::Id;
 use reqwest::Method;
-use search::index::{Audience, Checkpoint, Entry, IndexWriter, SearchIndex};
+use search::index::{Audience, Checkpoint, Entry, EntryKind, IndexWriter, SearchIndex};
 use serde_json::Value;
 
 use crate::support::{Client, Farm};
@@ -39,6 +39,7 @@ fn change_index(farm: &Farm, change: impl FnOnce(&mut IndexWriter)) {
 fn stale(node: i64) -> Entry {
     let at = model::Timestamp::now();
     Entry {
+        kind: EntryKind::Document,
         node: Id::new(node),
         version: Id::new(1),
         collection: Id::new(1),

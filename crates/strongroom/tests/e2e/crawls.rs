@@ -97,7 +97,7 @@ async fn a_full_crawl_replaces_the_index_while_searches_go_on(engine: Engine) {
     assert!(refused.output.contains("no full crawl is running"), "{}", refused.output);
 
     let text = rig.farm.run(&["crawl", "full"]).unwrap();
-    assert!(text.contains("3 documents read, 2 with text, 1 whose text cannot be read"), "{text}");
+    assert!(text.contains("3 items read, 2 with text, 1 whose text cannot be read"), "{text}");
     let replaced = async || (generations(&rig.farm) == BTreeSet::from(["2".to_owned()])).then_some(());
     wait_until("the index is replaced", replaced).await;
     assert_eq!(names(&rig.admin, "schiefer").await, ["during.txt"]);
@@ -194,8 +194,34 @@ async fn change(client: &Client, mut random: Random, writer: &str) {
     }
 }
 
+/// Number of rows up to which more are added in the kill loop.
+const ROWS: usize = 20;
+
+async fn rows_of(client: &Client, list: &str) -> Option<Vec<Value>> {
+    let answer = client.send(Method::GET, &format!("/api/v1/items/{list}/rows?limit=100"), Vec::new()).await.ok()?;
+    answer.status.is_success().then(|| answer.json()["items"].as_array().unwrap().clone())
+}
+
+/// Changes rows of a list until a request fails. Each title is a word that no other has.
+async fn change_rows(client: &Client, list: &str, mut random: Random, writer: &str) {
+    for number in 0.. {
+        let Some(rows) = rows_of(client, list).await else { return };
+        let values = json!({ "Title": format!("{writer}r{number}z") });
+        let row = rows.get(random.below(ROWS as u64) as usize);
+        let change = match (row, random.below(3)) {
+            (None, _) => json!({ "set": values }),
+            (Some(row), 0) => json!({ "id": row["id"], "delete": true }),
+            (Some(row), _) => json!({ "id": row["id"], "set": values }),
+        };
+        let path = format!("/api/v1/items/{list}/changes");
+        if client.send_json(Method::POST, &path, &json!({ "changes": [change] })).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Waits until the index is current and no crawl runs, and compares what is found with what is stored.
-async fn compare(farm: &Farm, client: &Client, round: usize) {
+async fn compare(farm: &Farm, client: &Client, list: &str, round: usize) {
     let jobs = async || {
         let jobs = get(client, "/api/v1/farm/jobs").await["items"].clone();
         jobs.as_array().unwrap().iter().all(|job| job["state"] == "finished").then_some(())
@@ -207,6 +233,10 @@ async fn compare(farm: &Farm, client: &Client, round: usize) {
         if answer.status.is_success() {
             stored.push((format!("{number}.txt"), answer.text()));
         }
+    }
+    let rows = rows_of(client, list).await.unwrap();
+    for row in &rows {
+        stored.push((row["number"].as_str().unwrap().to_owned(), row["title"].as_str().unwrap().to_owned()));
     }
     for (name, word) in &stored {
         wait_for_results(client, word, &[name]).await;
@@ -224,6 +254,11 @@ async fn the_index_agrees_with_the_database_after_kills() {
     let farm = Farm::on(Engine::Sqlite).await;
     let mut server: Server = farm.start();
     let token = farm.token();
+    let client = server.client(&token);
+    let site = get(&client, "/api/v1/items/by-path?path=").await["id"].as_str().unwrap().to_owned();
+    let made = json!({ "name": "Tasks" });
+    let list = client.send_json(Method::POST, &format!("/api/v1/items/{site}/lists"), &made).await.unwrap().json();
+    let list = list["id"].as_str().unwrap().to_owned();
     let rounds = rounds(6);
     for round in 0..rounds {
         let client = server.client(&token);
@@ -232,15 +267,18 @@ async fn the_index_agrees_with_the_database_after_kills() {
             let (client, random) = (server.client(&token), Random::seeded(random.next()));
             tokio::spawn(async move { change(&client, random, &format!("{writer}{round}")).await })
         });
+        let (client, own, of) = (server.client(&token), Random::seeded(random.next()), list.clone());
+        let rows = tokio::spawn(async move { change_rows(&client, &of, own, &format!("c{round}")).await });
         // sleep: the kill must come at a random moment
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
         server.kill();
         for changes in load {
             changes.await.unwrap();
         }
+        rows.await.unwrap();
         server = farm.start();
         if round % 3 == 2 || round + 1 == rounds {
-            compare(&farm, &server.client(&token), round).await;
+            compare(&farm, &server.client(&token), &list, round).await;
         }
     }
     assert!(server.stop().success());

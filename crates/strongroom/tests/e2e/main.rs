@@ -65,6 +65,7 @@ mod restored_attachments;
 mod restored_lookups;
 mod restored_parts;
 mod resumable;
+mod rows_in_search;
 mod sandbox;
 mod saved_searches;
 mod servers;

@@ -116,7 +116,7 @@ async fn a_full_crawl_replaces_the_index_while_searches_go_on() {
     wait_until_indexed(&client).await;
     let before = indexes(&shared(), &prefix).await;
     let text = farm.run(&["crawl", "full"]).unwrap();
-    assert!(text.contains("2 documents read, 1 with text, 1 whose text cannot be read"), "{text}");
+    assert!(text.contains("2 items read, 1 with text, 1 whose text cannot be read"), "{text}");
     let replaced = wait_until("the index is replaced", async || {
         let now = indexes(&shared(), &prefix).await;
         (now.len() == 1 && now != before).then_some(now)

@@ -145,7 +145,7 @@ async fn may_show(session: &Session, link: &str) -> bool {
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter. Lists contain no
 /// documents but attachments, so the place is the site of a list.
 pub fn set_search_place(page: &mut Page, way: &[Item]) {
-    let place = way.iter().rev().find(|item| item.kind.is_container() && item.kind != NodeKind::List);
+    let place = way.iter().rev().find(|item| item.kind.is_container());
     let place = place.filter(|item| !item.path.is_empty());
     page.search_place = place.and_then(|item| {
         let value = SearchQuery::quoted(&item.path);

@@ -15,7 +15,6 @@ use super::schema::Fields;
 use crate::index::checkpoint::Checkpoint;
 use crate::index::entry::{Entry, name_print};
 use crate::index::kept_text::TextPacker;
-use crate::language::extension_of;
 use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
 use crate::query::value_key;
@@ -85,14 +84,13 @@ impl LocalWriter {
             document.add_u64(fields.size, entry.size);
             document.add_u64(fields.name_print, name_print(&entry.name));
             document.add_u64(fields.properties_print, entry.properties_print());
-            let mut stem = entry.name.as_str();
-            if let Some(extension) = extension_of(&entry.name) {
-                stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+            let (stem, extension) = entry.stem_and_extension();
+            if let Some(extension) = extension {
                 document.add_text(fields.extension, extension);
             }
             document.add_u64(fields.name_words, Words::of(stem).count() as u64);
             document.add_u64(fields.title_words, Words::of(&entry.title).count() as u64);
-            for text in [&entry.name, &entry.text] {
+            for text in entry.texts() {
                 document.add_text(fields.text, text);
                 document.add_text(fields.ends, text);
             }
@@ -150,8 +148,6 @@ fn add_values(document: &mut TantivyDocument, fields: Fields, entry: &Entry) {
         document.add_i64(fields.value_columns, column.get());
         document.add_u64(fields.value_keys, value_key(value));
         if let ColumnValue::Text(text) = value {
-            document.add_text(fields.text, text);
-            document.add_text(fields.ends, text);
             document.add_text(fields.values, marked_value(*column, text));
         }
     }

@@ -8,7 +8,6 @@ use crate::index::admission::PlaceKey;
 use crate::index::entry::{Audience, Entry, name_print};
 use crate::index::facets::year_of;
 use crate::index::kept_text::TextPacker;
-use crate::language::extension_of;
 use crate::language::text_languages::TextLanguages;
 use crate::language::words::Words;
 use crate::query::value_key;
@@ -33,24 +32,18 @@ impl Documents {
     /// # Errors
     /// `Unavailable` if there is no memory for it.
     pub(super) fn of(&mut self, entry: &Entry, key: u32) -> Result<Value> {
-        let mut stem = entry.name.as_str();
-        let extension = extension_of(&entry.name);
-        if extension.is_some() {
-            stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        }
-        let mut texts = vec![entry.name.as_str(), entry.text.as_str()];
+        let (stem, extension) = entry.stem_and_extension();
         let (mut values, mut columns, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for (column, value) in &entry.values {
             columns.push(column.get());
             keys.push(value_text(*column, value_key(value)));
             if let ColumnValue::Text(text) = value {
-                texts.push(text);
                 values.push(self.tokens.values(*column, text));
             }
         }
-        let words: Vec<String> = texts.iter().map(|text| self.tokens.words(text)).collect();
+        let words: Vec<String> = entry.texts().map(|text| self.tokens.words(text)).collect();
         let ends: Vec<String> =
-            texts.iter().map(|text| self.tokens.ends(text)).filter(|ends| !ends.is_empty()).collect();
+            entry.texts().map(|text| self.tokens.ends(text)).filter(|ends| !ends.is_empty()).collect();
         let print = name_print(&entry.name);
         let id = |id: Id| (!id.is_none()).then_some(id.get());
         let library = place_key_of(entry).library;

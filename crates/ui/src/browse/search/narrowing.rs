@@ -69,6 +69,8 @@ pub(super) async fn narrowings(visit: &Visit, found: &Found, order: HitOrder) ->
         };
         NarrowingValue { href: address(query.trim(), order), label, count, active }
     };
+    let rows = Some(facets.rows).filter(|count| *count > 0);
+    let rows = rows.map(|count| value("type:row".to_owned(), page.s("search.rows").to_owned(), count));
     let types = facets.extensions.iter().map(|(name, count)| value(format!("ext:{name}"), name.to_uppercase(), *count));
     let ids: Vec<_> = facets.authors.iter().map(|(id, _)| *id).collect();
     let names = visit.session.principal_names(&ids).await?;
@@ -84,7 +86,7 @@ pub(super) async fn narrowings(visit: &Visit, found: &Found, order: HitOrder) ->
         .iter()
         .map(|(site, count)| value(format!("site:{}", SearchQuery::quoted(&site.path)), site.name.clone(), *count));
     let narrowings = [
-        Narrowing { title: page.s("search.by-type"), values: types.collect() },
+        Narrowing { title: page.s("search.by-type"), values: rows.into_iter().chain(types).collect() },
         Narrowing { title: page.s("search.by-author"), values: authors.collect() },
         Narrowing { title: page.s("search.by-year"), values: years.collect() },
         Narrowing { title: page.s("search.by-site"), values: sites.collect() },

@@ -65,10 +65,10 @@ pub(super) fn row(item: &Item, marker: &NameMarker, names: &HashMap<Id, Principa
     let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
     Row {
         id: item.id,
-        name: item.name.clone(),
+        name: item.shown_name().to_owned(),
         href: address::browse(&item.path),
         icon: names::icon_of(item),
-        pieces: pieces(&item.name, marker),
+        pieces: pieces(item.shown_name(), marker),
         path: above.replace('/', " / "),
         place: address::browse(above),
         modified_at: item.modified_at,

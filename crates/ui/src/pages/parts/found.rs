@@ -82,6 +82,8 @@ pub async fn recent(around: &Surroundings<'_>, text: &str) -> PartResult {
         "" => EVERYTHING.to_owned(),
         path => format!("in:{}", SearchQuery::quoted(path)),
     };
+    // Rows of lists change by the hundred.
+    let query = format!("{query} -type:row");
     let title = part.title.unwrap_or_else(|| around.visit.page.s("part.recent").to_owned());
     draw(around, query, HitOrder::Newest, title, entries(part.limit)).await
 }

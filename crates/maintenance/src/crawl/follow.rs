@@ -1,7 +1,7 @@
 //! Follower of one content database: writes all documents and rows to an index once, and what events change as they
 //! arrive.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

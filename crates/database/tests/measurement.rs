@@ -79,7 +79,7 @@ async fn rounds_take_turns_and_hide_what_changed_while_they_ran() {
         assert_eq!(look(2).await, (vec![20], vec![(FOLDER, SCOPE)]));
         assert_eq!(look(1).await.0, [10]);
         assert_eq!(write(&database, |tx| measurement::remove_before(tx, SITE, 2, 10)).await, 1);
-        assert_eq!(look(1).await.0, []);
+        assert!(look(1).await.0.is_empty());
 
         // That asked for another round, which began later.
         assert_eq!(due(later).await, [SITE]);

@@ -28,8 +28,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Move a folder or document
 ///
-/// The destination is another library or folder of the same site collection, or, for a document, a row of a list. The item keeps its identifier, versions
-/// and own permissions.
+/// The destination is another library or folder of the same site collection, or, for a document, a row of a list. The
+/// item keeps its identifier, versions and own permissions.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",

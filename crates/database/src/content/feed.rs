@@ -93,8 +93,8 @@ pub fn reachable(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     reader.query(REACHABLE, &params![ids], read)
 }
 
-/// The places of these documents, by document: the document itself or its parent. A row without permissions of its own is
-/// no place: its list is the place of its attachments, since there may be very many rows.
+/// The places of these documents, by document: the document itself or its parent. A row without permissions of its own
+/// is no place: its list is the place of its attachments, since there may be very many rows.
 pub fn places_of(reader: &mut Reader<'_>, documents: &[NodeRow]) -> Result<HashMap<Id, Id>> {
     let mut parents: Vec<Id> = documents.iter().map(|document| document.parent_id).collect();
     parents.sort_unstable();

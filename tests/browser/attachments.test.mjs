@@ -59,7 +59,7 @@ for (const scheme of ['light', 'dark']) {
       await attachments.getByRole('link', { name: 'Plan.txt', exact: true }).waitFor();
       assert.deepEqual(await attached(name), ['Offer.txt', 'Plan.txt']);
       await look(page, at('two'));
-      await attachments.getByRole('link', { name: 'More for “Plan.txt”' }).click();
+      await attachments.getByRole('link', { name: 'More actions for Plan.txt' }).click();
       await page.locator('.menu.of-row').getByRole('link', { name: 'Rename' }).click();
       await fillForm(page, { Name: 'Draft.txt' }, 'Rename');
       await attachments.getByRole('link', { name: 'Draft.txt', exact: true }).click();
@@ -68,7 +68,7 @@ for (const scheme of ['light', 'dark']) {
       await look(page, at('document'));
       // The way back is called as the row is.
       await page.getByRole('navigation').getByRole('link', { name: 'Call Anna', exact: true }).click();
-      await attachments.getByRole('link', { name: 'More for “Draft.txt”' }).click();
+      await attachments.getByRole('link', { name: 'More actions for Draft.txt' }).click();
       await page.locator('.menu.of-row').getByRole('button', { name: 'Delete' }).click();
       await attachments.getByRole('link', { name: 'Draft.txt', exact: true }).waitFor({ state: 'detached' });
       assert.deepEqual(await attached(name), ['Offer.txt']);
@@ -110,7 +110,7 @@ test('who may only read sees attachments and no buttons, and a list may take non
   await signIn(page, 'berta');
   await page.goto('/browse/Read/1');
   const attachments = page.locator('#attachments');
-  await attachments.getByRole('link', { name: 'More for “note.txt”' }).click();
+  await attachments.getByRole('link', { name: 'More actions for note.txt' }).click();
   const menu = page.locator('.menu.of-row');
   await menu.getByRole('link', { name: 'Download' }).waitFor();
   for (const word of ['Rename', 'Delete', 'Replace', 'Move']) {

@@ -133,9 +133,12 @@ export async function furnish(browser, server) {
     changes: [{ set: { Task: 'Call Anna', ...filled } }, ...[LONG, UNBROKEN, TURNED, MARKUP, HEBREW, '=1+1'].map((title) => ({ set: { Task: title } }))],
   })).outcomes;
   await ask('POST', `/api/v1/items/${list.id}/changes`, { changes: [{ id: row, set: { State: 'done', Task: MARKUP } }] });
-  for (const name of ['Plan.txt', LONG, UNBROKEN, TURNED, MARKUP, HEBREW]) {
-    const stored = await server.api('POST', `/api/v1/items/${row}/documents?name=${encodeURIComponent(name)}`, 'attached');
-    assert.ok(stored.ok, `${name}: ${stored.status}`);
+  const { items: rows } = await ask('GET', `/api/v1/items/${list.id}/rows`);
+  for (const [at, names] of [[0, ['Plan.txt', MARKUP, HEBREW]], [1, [LONG, UNBROKEN, TURNED]]]) {
+    for (const name of names) {
+      const stored = await server.api('POST', `/api/v1/items/${rows[at].id}/documents?name=${encodeURIComponent(name)}`, 'attached');
+      assert.ok(stored.ok, `${name}: ${stored.status}`);
+    }
   }
   const templated = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'From a template', template: 'team' });
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--site', '/');

@@ -160,6 +160,7 @@ export class GridView {
     cell.className = [column.kind === "number" && "end number", !may && "fixed", mark && (mark.detail ? "bad" : "waits")].filter(Boolean).join(" ");
     cell.setAttribute("aria-readonly", String(!may));
     cell.replaceChildren(this.content(key, column, mark, may));
+    if (known.clips && column === rows.columns[1]) cell.append(" ", this.clips(known));
     if (!mark?.detail) return undefined;
     const id = `grid-${key}-${column.id}`;
     cell.setAttribute("aria-invalid", "true");
@@ -171,12 +172,14 @@ export class GridView {
 
   number(key, known) {
     if (!known.id) return make("span", { title: this.words.new }, "+", make("span", { class: "unseen" }, ` ${this.words.new}`));
-    const link = make("a", { href: `${this.words.here}/${encodeURIComponent(known.number)}`, tabindex: -1 }, known.number);
-    if (known.clips) {
-      const words = `${this.words.clips}: ${known.clips}`;
-      link.append(make("sup", { class: "clips", title: words }, make("span", { "aria-hidden": "true" }, known.clips), make("span", { class: "unseen" }, words)));
-    }
-    return link;
+    return make("a", { href: `${this.words.here}/${encodeURIComponent(known.number)}`, tabindex: -1 }, known.number);
+  }
+
+  /** A paper clip with the number of attachments of a row. */
+  clips(known) {
+    const words = `${this.words.clips}: ${known.clips}`;
+    const picture = document.getElementById("grid-clip").content.cloneNode(true);
+    return make("span", { class: "clips", title: words }, picture, make("span", { "aria-hidden": "true" }, known.clips), make("span", { class: "unseen" }, words));
   }
 
   content(key, column, mark, may) {

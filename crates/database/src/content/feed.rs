@@ -93,8 +93,8 @@ pub fn reachable(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
     reader.query(REACHABLE, &params![ids], read)
 }
 
-/// The places of these leaves, by leaf: the leaf itself or its parent. A row without permissions of its own is no place:
-/// its list is the place of its attachments, since there may be very many rows.
+/// The places of these leaves, by leaf: the leaf itself or its parent. A row without permissions of its own is no
+/// place: its list is the place of its attachments, since there may be very many rows.
 pub fn places_of(reader: &mut Reader<'_>, leaves: &[NodeRow]) -> Result<HashMap<Id, Id>> {
     let mut parents: Vec<Id> = leaves.iter().map(|leaf| leaf.parent_id).collect();
     parents.sort_unstable();

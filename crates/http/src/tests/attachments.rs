@@ -36,7 +36,7 @@ async fn rows_take_documents_as_folders_do_and_tell_how_many() {
     assert_eq!(farm.get("/api/v1/content/Tasks/1/plan.txt").await.expect(200).text(), "plan");
     let values = json!({"values": {"Title": "x"}});
     let refused = farm.json("PATCH", &format!("/api/v1/items/{document}/values"), values).await;
-    assert_eq!(refused.expect(400).code(), "invalid_value");
+    assert_eq!(refused.expect(404).code(), "not_found");
     // Switched off.
     let settings = format!("/api/v1/items/{list}/settings");
     assert_eq!(farm.get(&settings).await.expect(200).json()["attachments"], true);

@@ -63,8 +63,8 @@ pub struct Item {
     /// The user who has it open for editing: the holder of the first lock that covers it. Set for single items and in
     /// listings of a container, not for search results.
     pub locked_by: Option<Id>,
-    /// Number of the attachments of a row that the caller may see; `None` for other items, for a caller who may not open
-    /// the row, and in search results.
+    /// Number of the attachments of a row that the caller may see; `None` for other items, for a caller who may not
+    /// open the row, and in search results.
     pub attachments: Option<u64>,
     /// Its content type.
     pub content_type_id: Option<Id>,

@@ -125,8 +125,8 @@ pub(crate) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
     Ok(entry.id)
 }
 
-/// Returns whether other transactions must learn that an item is gone: they may have found something in it, or rights by
-/// its permissions.
+/// Returns whether other transactions must learn that an item is gone: they may have found something in it, or rights
+/// by its permissions.
 fn changes_tree(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
     Ok(may_have_contents(transaction, row.kind, row.id)? || scope::of_node(transaction, row.id)?.is_some())
 }

@@ -132,8 +132,8 @@ impl Located {
         knows(&self.access, self.principal.id, node)
     }
 
-    /// Returns whether a listing of this item shows a child to the caller. A row that the caller may know of only because
-    /// an attachment was shared is left out: filters and orders would tell its values.
+    /// Returns whether a listing of this item shows a child to the caller. A row that the caller may know of only
+    /// because an attachment was shared is left out: filters and orders would tell its values.
     pub(crate) fn lists(&self, node: &NodeRow) -> bool {
         self.may_know(node) && (node.kind != NodeKind::Row || self.access.may_view(node.scope_id))
     }

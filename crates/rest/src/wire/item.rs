@@ -70,7 +70,8 @@ pub struct ItemJson {
     /// Holder of the first lock that covers the item. Filled in for a single item and for the children of an item; null
     /// elsewhere, such as in search results.
     pub locked_by: Option<PersonJson>,
-    /// Number of the attachments of a row that the caller may see. Filled in where `locked_by` is; null for other items.
+    /// Number of the attachments of a row that the caller may see. Filled in where `locked_by` is; null for other
+    /// items.
     pub attachments: Option<u64>,
     /// Its content type.
     pub content_type: Option<String>,

@@ -69,6 +69,7 @@ fn opened(answer: impl Fn(&Request) -> (u16, String) + Send + Sync + 'static) ->
 
 fn entry(node: i64, text: &str) -> Entry {
     Entry {
+        kind: crate::index::entry::EntryKind::Document,
         node: Id::new(node),
         version: Id::new(node * 10),
         collection: Id::new(1),

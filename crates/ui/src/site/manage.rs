@@ -56,6 +56,15 @@ struct Line {
     figures: Figures,
 }
 
+/// The tree, in which the way to the chosen container is open.
+struct Tree {
+    lines: Vec<Line>,
+    /// Figures of all containers in it.
+    known: HashMap<Id, Usage>,
+    /// Set if a level has more containers.
+    is_cut: bool,
+}
+
 /// A row of the contents.
 struct Row {
     id: Id,
@@ -74,6 +83,8 @@ struct ManagePage<'a> {
     place: &'a Item,
     crumbs: Vec<Crumb>,
     lines: Vec<Line>,
+    /// Set if a level of the tree has more containers.
+    is_cut: bool,
     rows: Vec<Row>,
     figures: Figures,
     measured_at: Option<Timestamp>,
@@ -102,7 +113,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
     let by_name = view.sort == "name";
     let top = way.iter().position(|item| item.rights.has(Right::ManageSite)).unwrap_or(way.len() - 1);
     let whole = visit.session.usage(&Target::Id(way[top].id)).await?;
-    let (lines, mut known) = tree(&visit, &way[top..], by_name, &whole).await?;
+    let Tree { lines, mut known, is_cut } = tree(&visit, &way[top..], by_name, &whole).await?;
     known.extend(whole.items);
     let own = known.get(&place.id).copied();
     let (rows, next) = match place.kind {
@@ -119,6 +130,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
         place,
         crumbs: way[top..way.len() - 1].iter().map(crumb).collect(),
         lines,
+        is_cut,
         rows,
         figures: figures(page, own.as_ref(), None),
         measured_at: whole.measured_at,
@@ -142,18 +154,13 @@ pub async fn measure(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
     Ok(done(&address(id, sent.fields.text("sort") == "name"), &Flash::new("toast.measuring", "")))
 }
 
-/// Returns the lines of the tree, in which the way to the chosen container is open, and the figures of all containers
-/// in it.
-async fn tree(
-    visit: &Visit,
-    way: &[Item],
-    by_name: bool,
-    whole: &UsageReport,
-) -> Result<(Vec<Line>, HashMap<Id, Usage>)> {
-    let (mut known, mut levels) = (HashMap::new(), Vec::with_capacity(way.len()));
+/// Reads the tree, one level for each container on the way.
+async fn tree(visit: &Visit, way: &[Item], by_name: bool, whole: &UsageReport) -> Result<Tree> {
+    let (mut known, mut levels, mut is_cut) = (HashMap::new(), Vec::with_capacity(way.len()), false);
     for (depth, above) in way.iter().enumerate().filter(|(_, above)| above.kind != NodeKind::List) {
         let target = Target::Id(above.id);
         let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MAX_LEVEL).await?;
+        is_cut |= listed.next.is_some() && listed.items.iter().all(|child| child.kind.is_container());
         let mut children: Vec<Item> = listed.items.into_iter().filter(|child| child.kind.is_container()).collect();
         // The way goes on through a container that the first page may not have.
         if let Some(open) = way.get(depth + 1).filter(|open| children.iter().all(|child| child.id != open.id)) {
@@ -189,7 +196,7 @@ async fn tree(
     if let Some(top) = way.first() {
         lines.insert(0, line(top, 0, None));
     }
-    Ok((lines, known))
+    Ok(Tree { lines, known, is_cut })
 }
 
 /// Sorts containers by name, or the largest first. Those without figures come last.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use model::{Code, ErrorKind, LibrarySettings, Name, Right, Role, SitePath};
+use model::{Code, ErrorKind, LibrarySettings, Name, Right, Role, SitePath, Versioning};
 use repository::{RowChange, Session};
 use support::rows::{change, new_list, text, titles};
 use support::{at, each_farm, get, put, with_rights};
@@ -92,6 +92,16 @@ async fn libraries_move_with_the_right_to_manage_them_on_both_sites_only() {
         assert_eq!(refused.kind(), ErrorKind::Forbidden);
         admin.restore_inheritance(&at("Team/Inner/secret")).await.unwrap();
         manager.move_to(&at("Team/Inner"), &at("Team/Deep"), None).await.unwrap();
+
+        // Published documents of a library with drafts are shown to others by those only who may publish there.
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+        admin.create_library(&at("Team"), &name("Drafts"), drafts).await.unwrap();
+        put(&admin, "Team/Drafts/a.txt", "x").await.unwrap();
+        admin.break_inheritance(&at("Team/Deep"), true).await.unwrap();
+        manager.move_to(&at("Team/Drafts"), &at("Team/Deep"), None).await.unwrap();
+        admin.publish(&at("Team/Deep/Drafts/a.txt"), "").await.unwrap();
+        let refused = manager.move_to(&at("Team/Deep/Drafts"), &at("Team"), None).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Forbidden);
 
         // Neither sites, nor into libraries, nor to another site collection.
         let code = |error: model::Error| error.code();

@@ -4,7 +4,7 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, placing, scope, tree};
-use model::{Code, Error, Id, Name, NodeKind, Result, Versioning};
+use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
 use crate::columns::recompute;
 use crate::documents::library_of;
@@ -37,8 +37,7 @@ pub(super) fn put_below(
     // A library or list takes its contents and its settings with it.
     let library_after = if row.kind.defines_columns() { row.library_id } else { to.library_id };
     if row.library_id != library_after || row.scope_id != scope_after {
-        let holder = if row.kind.defines_columns() { row } else { to };
-        refuse_publishing(transaction, checked, row, holder, scope_after)?;
+        refuse_publishing(transaction, checked, row, to, scope_after)?;
     }
     placing::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
     if !owned && row.scope_id != to.scope_id {
@@ -56,7 +55,7 @@ pub(super) fn put_below(
 
 /// Refuses a move that would show published documents to other readers, where the destination keeps drafts and the
 /// caller may not publish there. A copy arrives as a draft, but a moved item keeps its versions, including the
-/// published ones.
+/// published ones. A library keeps drafts by its own settings, wherever it is.
 fn refuse_publishing(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
@@ -64,14 +63,20 @@ fn refuse_publishing(
     to: &NodeRow,
     scope_after: Id,
 ) -> Result<()> {
-    let settings = library_of(transaction, to)?;
+    let is_library = row.kind.defines_columns();
+    let settings = library_of(transaction, if is_library { row } else { to })?;
     if settings.versioning != Versioning::MajorMinor {
         return Ok(());
     }
     for scope in tree::published_scopes(transaction, row.id)? {
         let after = if scope == row.scope_id { scope_after } else { scope };
-        let is_seen_as_before = row.library_id == to.library_id && after == scope;
-        if !is_seen_as_before && !settings.may_publish(checked.access.rights(after)) {
+        let is_seen_as_before = (is_library || row.library_id == to.library_id) && after == scope;
+        let rights = checked.access.rights(after);
+        if !is_seen_as_before && !settings.may_publish(rights) {
+            if is_library {
+                let lacking = if rights.has(Right::Publish) { Right::Override } else { Right::Publish };
+                return Err(Error::lacking(lacking, &to.name));
+            }
             return Err(Error::forbidden(format!(
                 "moving \"{}\" to \"{}\" would publish it there, which you may not: copy it instead, the copy will be \
                  a draft",

@@ -199,7 +199,7 @@ async fn tree(visit: &Visit, way: &[Item], by_name: bool, whole: &UsageReport) -
     Ok(Tree { lines, known, is_cut })
 }
 
-/// Sorts containers by name, or the largest first. Those without figures come last.
+/// Leaves items in the order of their names, or puts the largest first. Those without figures come last.
 fn sort(items: &mut [Item], by_name: bool, known: &HashMap<Id, Usage>) {
     if !by_name {
         let key = |item: &Item| known.get(&item.id).map(|usage| (usage.bytes, usage.documents + usage.rows));
@@ -232,9 +232,11 @@ async fn contents(
     };
     let mut items = listed.items;
     let known = visit.session.usage_below(&target, items.iter().map(|item| item.id).collect()).await?.items;
-    // The list has containers first, and documents in the order that was asked for.
+    // The list has containers first, then documents by the size of the latest version.
     let containers = items.iter().take_while(|item| item.kind.is_container()).count();
-    sort(&mut items[..containers], by_name, &known);
+    let (containers, documents) = items.split_at_mut(containers);
+    sort(containers, by_name, &known);
+    sort(documents, by_name, &known);
     let row = |item: Item| Row {
         id: item.id,
         href: match item.kind.is_container() && item.rights.has(Right::ManageSite) {
@@ -244,7 +246,12 @@ async fn contents(
         icon: icon_of(&item),
         is_movable: item.kind != NodeKind::Site && item.rights.has(Right::View),
         own_permissions: item.own_permissions,
-        figures: figures(&visit.page, known.get(&item.id), above),
+        figures: match item.kind {
+            NodeKind::Document => {
+                Figures { contents: String::new(), ..figures(&visit.page, known.get(&item.id), above) }
+            }
+            _ => figures(&visit.page, known.get(&item.id), above),
+        },
         name: item.name,
     };
     Ok((items.into_iter().map(row).collect(), next))

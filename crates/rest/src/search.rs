@@ -30,9 +30,9 @@ pub struct SearchQuery {
     /// NICHT), `-`, parentheses, and the filters `type`, `ext`, `name`, `title`, `text`, `author`, `creator`, `editor`,
     /// `site`, `library`, `in`, `size`, `created`, `modified`, `lang` and `is` (`mine`, `draft`, `followed`,
     /// `checkedout`).
-    /// `type:row` finds rows of lists. Columns of libraries and lists that the caller knows are filters too, such as `Status:open` and `"Due date"<2026`.
-    /// Inflections in English and German are found too. Words without operators and filters are also compared with
-    /// parts of names. At most 4,096 characters.
+    /// `type:row` finds rows of lists. Columns of libraries and lists that the caller knows are filters too, such as
+    /// `Status:open` and `"Due date"<2026`. Inflections in English and German are found too. Words without operators
+    /// and filters are also compared with parts of names. At most 4,096 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Maximum number of items in the response, 1 to 500.
@@ -81,8 +81,8 @@ pub struct FoundJson {
     /// the search text anywhere in their names, newest first. In another order, only documents with the words. Rows of
     /// lists are found and counted as documents are, by their titles and by the words in their columns.
     items: Vec<ItemJson>,
-    /// Matching passages of documents in `items`, and of the texts of rows. A document has none if it matches only by name, if its site records
-    /// reads, or if time was up.
+    /// Matching passages of documents in `items`, and of the texts of rows. A document has none if it matches only by
+    /// name, if its site records reads, or if time was up.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,

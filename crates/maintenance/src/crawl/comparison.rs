@@ -1,5 +1,6 @@
 //! The nightly comparison of an index with its content database, both ways: which versions of which documents and rows
-//! are indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has none.
+//! are indexed, in which places and with which properties. Differences are repaired and counted. A healthy index has
+//! none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -25,6 +25,7 @@ impl Follower {
     pub(super) async fn follow_events(&mut self) -> Result<bool> {
         // Taken before the events are read, so that a later commit shows.
         let state = self.database.database.mark();
+        self.has_more_events = false;
         if state.is_some() && state == self.followed {
             return Ok(false);
         }
@@ -41,6 +42,7 @@ impl Follower {
         };
         let (changes, has_newest) = self.database.database.read(read).await?;
         let engine = self.database.database.engine();
+        self.has_more_events = changes.len() >= BATCH;
         let next = changes.iter().map(|change| change.sequence).find(|next| *next > sequence);
         let wrong = match next.is_some_and(|next| is_jump(engine, sequence, next)) {
             true => {

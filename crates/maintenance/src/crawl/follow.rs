@@ -66,6 +66,8 @@ pub(crate) struct Follower {
     pub(super) followed: Option<Mark>,
     /// True if there were no events when they were read last.
     has_caught_up: bool,
+    /// True if there may be more events than were read last.
+    pub(super) has_more_events: bool,
     committed: Instant,
     /// Sequence of the last event in the last commit.
     committed_sequence: i64,
@@ -118,6 +120,7 @@ impl Follower {
             waiting: Waiting::default(),
             followed: None,
             has_caught_up: false,
+            has_more_events: false,
             committed: now,
             committed_sequence,
             gaps_read_at: None,
@@ -145,12 +148,14 @@ impl Follower {
         let has_waited = self.committed.elapsed() >= COMMIT;
         let is_walking = self.checkpoint.walk.is_some();
         let has_events = self.checkpoint.sequence > self.committed_sequence;
-        let is_due = has_waited && (is_walking || has_events) || !is_walking && self.waiting.documents > 0;
+        // Many rows change at once, and a commit takes longer than writing some hundred of them.
+        let is_time = !self.has_more_events || self.committed.elapsed() >= COMMIT_TEXTS;
+        let is_due = has_waited && (is_walking || has_events) || !is_walking && self.waiting.documents > 0 && is_time;
         if is_due {
             self.commit().await?;
         }
         let compared = self.compare_on().await?;
-        if !walked && !compared {
+        if !walked && !compared && !self.has_more_events {
             tokio::time::sleep(if self.slow.is_reading() { POLL_READING } else { POLL }).await;
         }
         Ok(())

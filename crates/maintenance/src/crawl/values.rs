@@ -32,25 +32,26 @@ impl Follower {
         let view = self.committed_view().await?;
         let mut after = Id::NONE;
         loop {
-            let read = move |reader: &mut Reader<'_>| {
-                let leaves = feed::valued_leaves_below(reader, library, after, BATCH_COMPARED)?;
-                expected_entries(reader, &leaves)
-            };
-            let expected = self.database.database.read_long(read).await?;
-            let Some(last) = expected.last_key_value().map(|(id, _)| *id) else { return Ok(()) };
+            let read = move |reader: &mut Reader<'_>| feed::valued_leaves_below(reader, library, after, BATCH_BELOW);
+            let leaves = self.database.database.read_long(read).await?;
+            let Some(last) = leaves.last().map(|leaf| leaf.id) else { return Ok(()) };
             after = last;
-            let view = view.clone();
-            let differing = blocking(move || {
-                let mut differing = Vec::new();
-                for (id, expected) in expected {
-                    if view.entries_between(id, id)?.remove(&id).unwrap_or_default() != expected {
-                        differing.push(id);
+            for some in leaves.chunks(BATCH_COMPARED) {
+                let (some, view) = (some.to_vec(), view.clone());
+                let read = move |reader: &mut Reader<'_>| expected_entries(reader, &some);
+                let expected = self.database.database.read_long(read).await?;
+                let differing = blocking(move || {
+                    let mut differing = Vec::new();
+                    for (id, expected) in expected {
+                        if view.entries_between(id, id)?.remove(&id).unwrap_or_default() != expected {
+                            differing.push(id);
+                        }
                     }
-                }
-                Ok(differing)
-            })
-            .await?;
-            self.write_items(differing, COMMIT_TEXTS).await?;
+                    Ok(differing)
+                })
+                .await?;
+                self.write_items(differing, COMMIT_TEXTS).await?;
+            }
         }
     }
 

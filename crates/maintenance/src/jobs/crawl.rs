@@ -1,5 +1,5 @@
-//! Full crawls: each builds a new search index of a content database beside the one in use, from all documents and rows of lists, while
-//! searches go on. The new index replaces the other only when all texts were read.
+//! Full crawls: each builds a new search index of a content database beside the one in use, from all documents and rows
+//! of lists, while searches go on. The new index replaces the other only when all texts were read.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -68,8 +68,8 @@ impl Repository {
     }
 }
 
-/// Looks at the next records, and computes those of a library or list. Returns whether there may be more. An event tells
-/// when all are computed, from which the search index knows that values have changed.
+/// Looks at the next records, and computes those of a library or list. Returns whether there may be more. An event
+/// tells when all are computed, from which the search index knows that values have changed.
 async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
     let look = move |reader: &mut Reader<'_>| {
         let Some(after) = library::recompute_after(reader, holder)? else { return Ok(None) };

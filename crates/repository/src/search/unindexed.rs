@@ -1,5 +1,5 @@
-//! Documents and rows of lists that changed since an index was committed. What the index says of them is compared with their rows, so
-//! that moved, replaced and deleted documents are judged as they are now.
+//! Documents and rows of lists that changed since an index was committed. What the index says of them is compared with
+//! their rows, so that moved, replaced and deleted documents are judged as they are now.
 
 use std::collections::HashSet;
 

@@ -68,8 +68,8 @@ pub struct Entry {
     pub text: String,
     /// The library or list that the document is in.
     pub library: Id,
-    /// Its values in columns of this library, each with its column. Texts among them are found as words too. Persons and
-    /// entries of other lists are identifiers: who may know their names is not known here.
+    /// Its values in columns of this library, each with its column. Texts among them are found as words too. Persons
+    /// and entries of other lists are identifiers: who may know their names is not known here.
     pub values: Vec<(Id, ColumnValue)>,
     /// The reason why its text cannot be read, or a mark that it is read again.
     pub fault: Option<Fault>,
@@ -195,7 +195,8 @@ impl EntryProperties<'_> {
 }
 
 impl Entry {
-    /// Returns the name without its extension, and the extension. All rows have [`ROW_EXTENSION`], whatever their title.
+    /// Returns the name without its extension, and the extension. All rows have [`ROW_EXTENSION`], whatever their
+    /// title.
     pub(super) fn stem_and_extension(&self) -> (&str, Option<String>) {
         let name = self.name.as_str();
         match self.kind {

@@ -1,5 +1,7 @@
 //! Tests of attachments: documents in the rows of lists; on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
+
 mod support;
 
 use bytes::Bytes;

@@ -36,6 +36,8 @@ statements! {
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
     LEAVES_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind IN ('document', 'row')";
+    ROWS_ABOVE = "SELECT DISTINCT p.id, p.parent_id, p.scope_id, p.kind FROM scope s JOIN node n ON n.id = s.node_id
+        JOIN node p ON p.id = n.parent_id WHERE s.collection_id = $1 AND n.kind = 'document' AND p.kind = 'row'";
 }
 
 /// An event, as far as the search index needs it.
@@ -147,5 +149,7 @@ pub fn place(reader: &mut Reader<'_>, id: Id) -> Result<Option<PlaceRow>> {
 pub fn places(reader: &mut Reader<'_>, collection: Id) -> Result<Vec<PlaceRow>> {
     let mut places = reader.query(CONTAINERS, &params![collection], place_row)?;
     places.append(&mut reader.query(LEAVES_WITH_SCOPE, &params![collection], place_row)?);
+    // Attachments with permissions of their own lie in rows that may have none.
+    places.append(&mut reader.query(ROWS_ABOVE, &params![collection], place_row)?);
     Ok(places)
 }

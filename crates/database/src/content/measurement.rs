@@ -8,9 +8,9 @@ statements! {
     FIND = "SELECT complete, running, wanted, measured_at FROM measurement WHERE collection_id = $1";
     LOCK = "SELECT complete, running, wanted, lease_until FROM measurement WHERE collection_id = $1 {for_update}";
     DUE = "SELECT c.id FROM collection c LEFT JOIN measurement m ON m.collection_id = c.id
-        WHERE m.collection_id IS NULL OR (m.lease_until < $1 AND (m.wanted > m.complete OR (m.measured_at < $2
-        AND m.sequence < (SELECT COALESCE(MAX(e.sequence), 0) FROM event e)))) ORDER BY m.measured_at, c.id LIMIT $3";
-    WANTED = "SELECT collection_id FROM measurement WHERE wanted > complete AND lease_until < $1
+        WHERE m.collection_id IS NULL OR ((m.lease_until < $1 OR m.lease_until > $4) AND (m.wanted > m.complete OR
+        ((m.measured_at < $2 OR m.measured_at > $4) AND m.sequence < (SELECT COALESCE(MAX(e.sequence), 0) FROM event e)))) ORDER BY m.measured_at, c.id LIMIT $3";
+    WANTED = "SELECT collection_id FROM measurement WHERE wanted > complete AND (lease_until < $1 OR lease_until > $3)
         ORDER BY measured_at, collection_id LIMIT $2";
     REQUEST = "INSERT INTO measurement (collection_id, complete, running, wanted, measured_at, sequence, lease_until)
         VALUES ($1, 0, 0, 1, 0, 0, 0) ON CONFLICT (collection_id) DO UPDATE SET wanted = measurement.running + 1";
@@ -32,6 +32,11 @@ statements! {
     REMOVE_HIDDEN = "DELETE FROM unmeasured WHERE collection_id = $1 AND round < $2";
     CHILDREN = "SELECT id, scope_id, kind, folded, modified_at FROM node WHERE parent_id = $1 AND folded > $2
         ORDER BY folded LIMIT $3";
+    ATTACHED = "SELECT d.scope_id, COUNT(*), CAST(SUM(d.bytes) AS BIGINT), MAX(d.modified_at) FROM (
+            SELECT n.id, n.scope_id, n.modified_at, COALESCE(SUM(v.size), 0) AS bytes
+            FROM node n LEFT JOIN version v ON v.node_id = n.id
+            WHERE n.parent_id {in $1} AND n.kind = 'document' GROUP BY n.id, n.scope_id, n.modified_at) AS d
+        GROUP BY d.scope_id";
     BYTES = "SELECT node_id, CAST(SUM(size) AS BIGINT) FROM version WHERE node_id {in $1} GROUP BY node_id";
 }
 
@@ -80,6 +85,26 @@ pub struct Child {
     pub modified_at: Timestamp,
 }
 
+/// What is attached to rows, under one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// The scope.
+    pub scope_id: Id,
+    /// Number of documents.
+    pub documents: i64,
+    /// Bytes of all versions.
+    pub bytes: i64,
+    /// Time of the last change.
+    pub changed_at: Timestamp,
+}
+
+/// What is attached to these rows, by scope.
+pub fn attached(reader: &mut Reader<'_>, rows: &[Id]) -> Result<Vec<Attached>> {
+    reader.query(ATTACHED, &params![rows], |row| {
+        Ok(Attached { scope_id: row.get(0)?, documents: row.get(1)?, bytes: row.get(2)?, changed_at: row.get(3)? })
+    })
+}
+
 /// The state of the measurements of a site collection; `None` if none was ever asked for.
 pub fn find(reader: &mut Reader<'_>, collection: Id) -> Result<Option<MeasurementRow>> {
     reader.find(FIND, &params![collection], |row| {
@@ -89,14 +114,21 @@ pub fn find(reader: &mut Reader<'_>, collection: Id) -> Result<Option<Measuremen
 }
 
 /// Site collections that wait for a measurement: somebody asked for it, there is none, or the last one was before
-/// `older` and the database has changed since.
-pub fn due(reader: &mut Reader<'_>, now: Timestamp, older: Timestamp, limit: usize) -> Result<Vec<Id>> {
-    reader.query(DUE, &params![now, older, limit as i64], |row| row.get(0))
+/// `older` and the database has changed since. Times after `future` were set by a clock that was ahead.
+pub fn due(
+    reader: &mut Reader<'_>,
+    now: Timestamp,
+    older: Timestamp,
+    future: Timestamp,
+    limit: usize,
+) -> Result<Vec<Id>> {
+    reader.query(DUE, &params![now, older, limit as i64, future], |row| row.get(0))
 }
 
-/// Site collections for which somebody asked for a measurement.
-pub fn wanted(reader: &mut Reader<'_>, now: Timestamp, limit: usize) -> Result<Vec<Id>> {
-    reader.query(WANTED, &params![now, limit as i64], |row| row.get(0))
+/// Site collections for which somebody asked for a measurement. Leases after `future` were given by a clock that was
+/// ahead.
+pub fn wanted(reader: &mut Reader<'_>, now: Timestamp, future: Timestamp, limit: usize) -> Result<Vec<Id>> {
+    reader.query(WANTED, &params![now, limit as i64, future], |row| row.get(0))
 }
 
 /// Asks for a measurement that begins after this transaction.
@@ -104,7 +136,8 @@ pub fn request(transaction: &mut Transaction<'_>, collection: Id) -> Result<()> 
     transaction.execute(REQUEST, &params![collection]).map(drop)
 }
 
-/// Begins a round, under a lease. Returns `None` while another server has one.
+/// Begins a round, under a lease. Returns `None` while another server has one. A lease beyond `until` was given by a
+/// clock that was ahead.
 pub fn begin(
     transaction: &mut Transaction<'_>,
     collection: Id,
@@ -117,7 +150,7 @@ pub fn begin(
     if lock(transaction)?.is_none() {
         request(transaction, collection)?;
     }
-    let Some((running, _)) = lock(transaction)?.filter(|(_, leased)| *leased <= now) else { return Ok(None) };
+    let Some((running, _)) = lock(transaction)?.filter(|(_, leased)| *leased <= now || *leased > until) else { return Ok(None) };
     transaction.execute(BEGIN, &params![collection, running + 1, until])?;
     Ok(Some(running + 1))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::{attachment, feed, record};
-use model::{ColumnValue, Error, Id, NodeKind, Result, Timestamp, is_application_file};
+use model::{ColumnValue, Error, ErrorKind, Id, NodeKind, Result, Timestamp, is_application_file};
 use repository::{IndexEffect, index_effect, indexed_versions};
 use search::index::{
     Audience, ComparisonCounts, EntryProperties, FinishedComparison, IndexedEntry, SearchIndex, name_print,
@@ -190,14 +190,37 @@ fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> R
     if attachments.len() == MAX_EVENTS {
         return Ok(None);
     }
-    let changed = ids.into_iter().chain(attachments).collect();
+    let mut changed: HashSet<Id> = ids.into_iter().chain(attachments).collect();
     let rows = feed::leaves(reader, after, BATCH)?;
     let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
-    Ok(Some(Stretch { expected: expected_entries(reader, &rows)?, last, changed }))
+    let expected = undamaged_entries(reader, &rows)?;
+    // What cannot be read keeps the entries that it has.
+    changed.extend(rows.iter().map(|row| row.id).filter(|id| !expected.contains_key(id)));
+    Ok(Some(Stretch { expected, last, changed }))
+}
+
+/// Returns the entries that documents and rows should have. Damaged ones are left out.
+pub(super) fn undamaged_entries(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
+    match expected_entries(reader, rows) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {}
+        read => return read,
+    }
+    let mut all = BTreeMap::new();
+    for row in rows {
+        match expected_entries(reader, std::slice::from_ref(row)) {
+            Ok(mut read) => all.append(&mut read),
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let (item, error) = (row.id.get(), error.report());
+                tracing::warn!(item, error, "an item cannot be compared with its search index, because it is damaged");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the entries that documents and rows should have.
-pub(super) fn expected_entries(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
+fn expected_entries(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<BTreeMap<Id, Vec<IndexedEntry>>> {
     let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
     for rows in rows.chunks(VALUES_AT_ONCE) {
         let places = feed::places_of(reader, rows)?;

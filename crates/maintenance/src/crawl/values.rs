@@ -9,7 +9,7 @@ use database::content::{column, feed, node};
 use model::{Id, NodeKind, Result};
 
 use super::blocking::blocking;
-use super::comparison::{BATCH as BATCH_COMPARED, expected_entries};
+use super::comparison::{BATCH as BATCH_COMPARED, undamaged_entries};
 use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
 
 impl Follower {
@@ -38,7 +38,7 @@ impl Follower {
             after = last;
             for some in leaves.chunks(BATCH_COMPARED) {
                 let (some, view) = (some.to_vec(), view.clone());
-                let read = move |reader: &mut Reader<'_>| expected_entries(reader, &some);
+                let read = move |reader: &mut Reader<'_>| undamaged_entries(reader, &some);
                 let expected = self.database.database.read_long(read).await?;
                 let differing = blocking(move || {
                     let mut differing = Vec::new();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use database::content::measurement::{self, MeasuredRow};
+use database::content::measurement::{self, Attached, MeasuredRow};
 use database::content::{event, node};
 use database::{Database, Reader, Transaction};
 use model::{Id, MAX_DEPTH, NodeKind, Result, Timestamp};
@@ -76,6 +76,11 @@ impl Frame {
             true => HashMap::new(),
             false => measurement::bytes(reader, &documents)?.into_iter().collect(),
         };
+        let rows: Vec<Id> = found.iter().filter(|child| child.kind == NodeKind::Row).map(|child| child.id).collect();
+        let attached = if rows.is_empty() { Vec::new() } else { measurement::attached(reader, &rows)? };
+        for Attached { scope_id, documents, bytes, changed_at } in attached {
+            self.add(scope_id, Figures { documents, rows: 0, bytes, changed_at });
+        }
         self.after = found.last().filter(|_| found.len() == PAGE).map(|last| last.folded.clone());
         for child in found {
             self.add(
@@ -148,8 +153,8 @@ impl Repository {
         for content in &self.registry().await?.databases {
             let now = Timestamp::now();
             let find = move |reader: &mut Reader<'_>| match all {
-                true => measurement::due(reader, now, now.before(MAX_AGE), COLLECTIONS),
-                false => measurement::wanted(reader, now, COLLECTIONS),
+                true => measurement::due(reader, now, now.before(MAX_AGE), now.after(LEASE), COLLECTIONS),
+                false => measurement::wanted(reader, now, now.after(LEASE), COLLECTIONS),
             };
             let found = content.database.read(find).await.unwrap_or_else(|error| {
                 failed.get_or_insert(error);

@@ -42,9 +42,9 @@ async fn rounds_take_turns_and_hide_what_changed_while_they_ran() {
         write(&database, move |tx| collection::insert(tx, SITE, "", now)).await;
         let due = |at: Timestamp| {
             let database = database.clone();
-            async move { database.read(move |reader| measurement::wanted(reader, at, 10)).await.unwrap() }
+            async move { database.read(move |reader| measurement::wanted(reader, at, at.after(LEASE), 10)).await.unwrap() }
         };
-        let all = database.read(move |reader| measurement::due(reader, now, now, 10)).await.unwrap();
+        let all = database.read(move |reader| measurement::due(reader, now, now, now.after(LEASE), 10)).await.unwrap();
         assert_eq!(all, [SITE]);
         assert!(due(now).await.is_empty());
 
@@ -81,17 +81,21 @@ async fn rounds_take_turns_and_hide_what_changed_while_they_ran() {
         assert_eq!(write(&database, |tx| measurement::remove_before(tx, SITE, 2, 10)).await, 1);
         assert!(look(1).await.0.is_empty());
 
+        // A clock that was ahead gave a lease that no round has.
+        let ahead = later.after(LEASE * 1000);
+        assert_eq!(begin(&database, ahead).await, Some(3));
+        assert_eq!(due(later).await, [SITE]);
         // That asked for another round, which began later.
         assert_eq!(due(later).await, [SITE]);
-        assert_eq!(begin(&database, later).await, Some(3));
-        write(&database, |tx| measurement::put(tx, SITE, 3, &row(30))).await;
+        assert_eq!(begin(&database, later).await, Some(4));
+        write(&database, |tx| measurement::put(tx, SITE, 4, &row(30))).await;
         assert_eq!(look(2).await.1, [(FOLDER, SCOPE)]);
-        assert!(finish(&database, 3).await);
-        assert_eq!(look(3).await, (vec![30], vec![]));
+        assert!(finish(&database, 4).await);
+        assert_eq!(look(4).await, (vec![30], vec![]));
         assert!(due(later).await.is_empty());
         // With the site collection all of it goes.
         write(&database, |tx| collection::delete(tx, SITE)).await;
-        assert_eq!(look(3).await, (vec![], vec![]));
+        assert_eq!(look(4).await, (vec![], vec![]));
     })
     .await;
 }

@@ -1,5 +1,7 @@
 //! Tests of moving whole libraries and lists between sites, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
+
 mod support;
 
 use model::{Code, ErrorKind, LibrarySettings, Name, Right, Role, SitePath, Versioning};

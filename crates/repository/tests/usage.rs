@@ -1,5 +1,7 @@
 //! Tests of how much containers hold, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
+
 mod support;
 
 use model::{Code, Error, ErrorKind, Id, Limits, Name, Principal, Right, Role, TokenScopes};

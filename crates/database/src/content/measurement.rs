@@ -150,7 +150,9 @@ pub fn begin(
     if lock(transaction)?.is_none() {
         request(transaction, collection)?;
     }
-    let Some((running, _)) = lock(transaction)?.filter(|(_, leased)| *leased <= now || *leased > until) else { return Ok(None) };
+    let Some((running, _)) = lock(transaction)?.filter(|(_, leased)| *leased <= now || *leased > until) else {
+        return Ok(None);
+    };
     transaction.execute(BEGIN, &params![collection, running + 1, until])?;
     Ok(Some(running + 1))
 }

@@ -1,7 +1,7 @@
 //! Follower of one content database: writes all documents and rows to an index once, and what events change as they
 //! arrive.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -227,16 +227,18 @@ impl Follower {
     /// they are in another place.
     pub(super) async fn write_attachments(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| {
-            let rows = node::find_many(reader, &ids)?.into_iter().filter(|row| row.kind == NodeKind::Row);
-            let rows: Vec<Id> = rows.map(|row| row.id).collect();
-            Ok(attachment::counts(reader, &rows)?.into_iter().map(|count| count.row).collect::<BTreeSet<Id>>())
+            Ok(attachment::rows_with(reader, &ids)?.into_iter().map(|row| row.id).collect::<Vec<Id>>())
         };
         for row in self.database.database.read(read).await? {
-            // Far fewer than a batch.
-            let read = move |reader: &mut Reader<'_>| feed::leaves_below(reader, row, Id::NONE, BATCH_BELOW);
-            let mut attachments = self.database.database.read(read).await?;
-            attachments.retain(|leaf| leaf.kind == NodeKind::Document);
-            self.write(attachments, commit).await?;
+            let mut after = Id::NONE;
+            loop {
+                let read = move |reader: &mut Reader<'_>| feed::leaves_below(reader, row, after, BATCH_BELOW);
+                let mut attachments = self.database.database.read(read).await?;
+                let Some(last) = attachments.last().map(|leaf| leaf.id) else { break };
+                after = last;
+                attachments.retain(|leaf| leaf.kind == NodeKind::Document);
+                self.write(attachments, commit).await?;
+            }
         }
         Ok(())
     }

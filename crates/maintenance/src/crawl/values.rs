@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use database::Reader;
 use database::content::node::NodeRow;
+use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{column, feed, node};
 use model::{Id, NodeKind, Result};
 
@@ -30,9 +31,17 @@ impl Follower {
     /// event for each of them.
     pub(super) async fn write_computed(&mut self, library: Id) -> Result<()> {
         let view = self.committed_view().await?;
+        let find = move |reader: &mut Reader<'_>| node::find(reader, library);
+        let is_list = self.database.database.read(find).await?.is_some_and(|row| row.kind == NodeKind::List);
         let mut after = Id::NONE;
         loop {
-            let read = move |reader: &mut Reader<'_>| feed::valued_leaves_below(reader, library, after, BATCH_BELOW);
+            let read = move |reader: &mut Reader<'_>| match is_list {
+                // There may be very many rows, all directly in the list.
+                true => {
+                    sorted::leaves(reader, library, &SortOrder::Id(after), false, &RowFilter::default(), BATCH_BELOW)
+                }
+                false => feed::valued_leaves_below(reader, library, after, BATCH_BELOW),
+            };
             let leaves = self.database.database.read_long(read).await?;
             let Some(last) = leaves.last().map(|leaf| leaf.id) else { return Ok(()) };
             after = last;

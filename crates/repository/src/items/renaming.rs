@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::{collection, node, placing};
+use database::content::{collection, library, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::attachments::{Arrival, admit};
@@ -68,7 +68,8 @@ impl Session {
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, or a library or list into
-    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites.
+    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites, to delete
+    /// everything in them, and to override if they publish by approval.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     #[boxed]
@@ -104,6 +105,14 @@ impl Session {
                 return Err(into_itself(&row.name));
             }
             subtree_rights(transaction, &checked.access, &row, leaving)?;
+            if row.kind.defines_columns() {
+                // In the other site other people may see and change what is in it, and what approval is needed for.
+                subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+                let is_by_approval = library::find(transaction, id)?.is_some_and(|settings| settings.require_approval);
+                if is_by_approval && !checked.access.rights(row.scope_id).has(Right::Override) {
+                    return Err(Error::lacking(Right::Override, &row.name));
+                }
+            }
             refuse_held(transaction, checked, &row, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, checked, to, &name, id)?;

@@ -136,6 +136,9 @@ impl TransferPlan {
             }
             self.clear(transaction, checked, &present)?;
         } else if let Some(original) = self.find_set_aside(transaction, &row)? {
+            if row.parent_id != parent.id {
+                admit(transaction, &self.guard, &parent, Arrival::Back)?;
+            }
             return self.restore_set_aside(transaction, checked, &row, &original);
         }
         if row.parent_id != parent.id {

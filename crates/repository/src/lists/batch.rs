@@ -136,8 +136,8 @@ impl<'a> Batch<'a> {
             }
             let deleted = changes.iter().filter(|change| change.deletes()).filter_map(RowChange::row);
             let deleted: Vec<Id> = deleted.filter(|id| present.rows.contains_key(id)).collect();
-            let counts = attachment::counts(transaction, &deleted)?;
-            present.with_attachments.extend(counts.iter().map(|counted| counted.row));
+            let with_attachments = attachment::rows_with(transaction, &deleted)?;
+            present.with_attachments.extend(with_attachments.iter().map(|row| row.id));
         }
         Ok(present)
     }

@@ -3,7 +3,7 @@
 use async_recursion::async_recursion as boxed;
 use database::content::attachment;
 use database::{Reader, Transaction};
-use model::{Code, ColumnValue, Error, Id, NodeKind, Result};
+use model::{Code, ColumnValue, Error, Id, NodeKind, Result, Right};
 
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
@@ -109,8 +109,13 @@ impl Session {
         let (list, path) = (located.node().id, located.path());
         let deleted: Vec<Id> = changes.iter().filter(|change| change.deletes()).filter_map(RowChange::row).collect();
         // Rows without attachments are deleted beside other changes of the site collection.
-        let with_attachments = move |reader: &mut Reader<'_>| Ok(!attachment::of_rows(reader, &deleted, 1)?.is_empty());
-        let guard = guard.exclusive_when(located.content.database.read(with_attachments).await?);
+        let access = located.access.clone();
+        let takes_attachments = move |reader: &mut Reader<'_>| {
+            let rows = attachment::rows_with(reader, &deleted)?;
+            Ok(rows.iter().any(|row| row.list == list && access.rights(row.scope).has(Right::Delete)))
+        };
+        let is_exclusive = extent != Extent::Nothing && located.content.database.read(takes_attachments).await?;
+        let guard = guard.exclusive_when(is_exclusive);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let batch = Batch::new(transaction, guard, checked, list, &path)?;
             if let Some(outcomes) = guard.repetition.find_outcomes(transaction)? {

@@ -1,6 +1,8 @@
 //! Making a template of a site or list that exists: what its columns, views and settings are, and nothing of who uses
 //! it. People, permissions and identifiers are left out.
 
+use std::collections::{HashMap, HashSet};
+
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::column::ColumnRow;
@@ -11,8 +13,8 @@ use model::{
 };
 
 use super::format::{
-    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, MAX_TEMPLATE_BYTES,
-    PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, invalid, value_to_toml,
+    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS,
+    MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, invalid, value_to_toml,
 };
 use super::view_query;
 use crate::columns::ColumnSet;
@@ -90,6 +92,9 @@ impl Session {
         let (_, page) = self.list(&target, Sort::Name, false, None, MAX_PAGE).await?;
         let mut below = page.items;
         below.retain(|item| matches!(item.kind, NodeKind::Library | NodeKind::List) && item.rights.has(Right::View));
+        if below.len() > MAX_LISTS {
+            return Err(invalid(format!("it has more than {MAX_LISTS} lists and libraries")));
+        }
         // In the order in which they were created.
         below.sort_by_key(|item| item.id);
         let home = self.site_home(&target).await?;
@@ -234,39 +239,43 @@ fn number_entries(lists: &mut [ListTemplate], mut rows: Vec<Vec<Id>>) {
             lookups.collect()
         })
         .collect();
-    let number = |rows: &[Id], value: Option<&toml::Value>| {
-        let id = Id::new(value?.as_integer()?);
-        rows.iter().position(|row| *row == id).map(|at| at as i64 + 1)
-    };
-    // Rows that go may be needed by others.
-    loop {
-        let kept: Vec<Vec<bool>> = lists
-            .iter()
-            .zip(&lookups)
-            .map(|(list, lookups)| {
-                let needed = lookups.iter().filter(|(_, _, required)| *required);
-                list.rows
-                    .iter()
-                    .map(|row| {
-                        needed.clone().all(|(column, named, _)| number(&rows[*named], row.get(column)).is_some())
-                    })
-                    .collect()
-            })
-            .collect();
-        if kept.iter().flatten().all(|keep| *keep) {
-            break;
-        }
-        for ((list, ids), kept) in lists.iter_mut().zip(&mut rows).zip(kept) {
-            let mut keep = kept.iter().copied();
-            list.rows.retain(|_| keep.next().unwrap_or(true));
-            let mut keep = kept.iter().copied();
-            ids.retain(|_| keep.next().unwrap_or(true));
+    let entry = |value: Option<&toml::Value>| value.and_then(toml::Value::as_integer).map(Id::new);
+    let list_of: HashMap<Id, usize> =
+        rows.iter().enumerate().flat_map(|(list, rows)| rows.iter().map(move |row| (*row, list))).collect();
+    // Rows that need a row that is not there go, and then those that need them.
+    let mut needed_by: HashMap<Id, Vec<Id>> = HashMap::new();
+    let mut lost: Vec<Id> = Vec::new();
+    for ((list, ids), lookups) in lists.iter().zip(&rows).zip(&lookups) {
+        for (row, id) in list.rows.iter().zip(ids) {
+            for (column, named, _) in lookups.iter().filter(|(_, _, required)| *required) {
+                match entry(row.get(column)).filter(|entry| list_of.get(entry) == Some(named)) {
+                    Some(entry) => needed_by.entry(entry).or_default().push(*id),
+                    None => lost.push(*id),
+                }
+            }
         }
     }
+    let mut gone: HashSet<Id> = HashSet::new();
+    while let Some(row) = lost.pop() {
+        if gone.insert(row) {
+            lost.extend(needed_by.remove(&row).unwrap_or_default());
+        }
+    }
+    for (list, ids) in lists.iter_mut().zip(&mut rows) {
+        let mut keep = ids.iter().map(|id| !gone.contains(id));
+        list.rows.retain(|_| keep.next().unwrap_or(true));
+        ids.retain(|id| !gone.contains(id));
+    }
+    let numbers: HashMap<Id, (usize, i64)> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(list, rows)| rows.iter().zip(1..).map(move |(row, number)| (*row, (list, number))))
+        .collect();
     for (list, lookups) in lists.iter_mut().zip(&lookups) {
         for row in &mut list.rows {
             for (column, named, _) in lookups {
-                match number(&rows[*named], row.get(column)) {
+                let found = entry(row.get(column)).and_then(|entry| numbers.get(&entry));
+                match found.filter(|(list, _)| list == named).map(|(_, number)| *number) {
                     Some(number) => drop(row.insert(column.clone(), toml::Value::Integer(number))),
                     None => drop(row.remove(column)),
                 }

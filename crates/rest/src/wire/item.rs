@@ -133,7 +133,8 @@ pub async fn item(session: &Session, item: Item) -> Result<ItemJson> {
 fn json(item: Item, names: &Names) -> ItemJson {
     let document = item.kind == NodeKind::Document;
     let opens = item.rights.has(Right::View);
-    let etag = item.kind.is_leaf().then(|| item.etag());
+    // That of a row tells when it was changed.
+    let etag = (document || item.kind == NodeKind::Row && opens).then(|| item.etag());
     ItemJson {
         id: item.id.to_string(),
         kind: item.kind.as_str(),

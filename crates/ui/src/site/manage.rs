@@ -111,7 +111,8 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
     }
     item::require(place, Right::ManageSite)?;
     let by_name = view.sort == "name";
-    let top = way.iter().position(|item| item.rights.has(Right::ManageSite)).unwrap_or(way.len() - 1);
+    // Below the last container that the caller does not manage.
+    let top = way.iter().rposition(|item| !item.rights.has(Right::ManageSite)).map_or(0, |above| above + 1);
     let whole = visit.session.usage(&Target::Id(way[top].id)).await?;
     let Tree { lines, mut known, is_cut } = tree(&visit, &way[top..], by_name, &whole).await?;
     known.extend(whole.items);

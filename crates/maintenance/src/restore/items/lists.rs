@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use database::Reader;
+use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{attachment, record};
-use model::{ColumnValue, Digest, ErrorKind, Id, Result};
-use repository::{MAX_CHANGES, RowChange, Target};
+use model::{Code, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, NodePath, Result};
+use repository::{MAX_CHANGES, RowChange, Sort, Target};
 
-use super::context::Walk;
+use super::context::{TOLD, Walk};
 use super::lookups::in_order;
 use super::places::{Columns, Place};
 
@@ -21,6 +22,8 @@ struct Early {
     column: Id,
     /// The named row, as the set identifies it.
     named: Id,
+    /// What the row was given meanwhile. If somebody changes it, it stays.
+    was: Option<ColumnValue>,
 }
 
 impl Walk<'_> {
@@ -45,7 +48,7 @@ impl Walk<'_> {
             let read = move |reader: &mut Reader<'_>| {
                 let rows = sorted::leaves(reader, list, &SortOrder::Id(after), false, &RowFilter::default(), PAGE)?;
                 let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
-                let with_attachments = attachment::counts(reader, &ids)?.iter().map(|counted| counted.row).collect();
+                let with_attachments = attachment::rows_with(reader, &ids)?.iter().map(|row| row.id).collect();
                 Ok((record::values_of_many(reader, &ids, list)?, rows, with_attachments))
             };
             let (values, rows, with_attachments): (_, _, HashSet<Id>) = self.source.database.read_long(read).await?;
@@ -55,7 +58,7 @@ impl Walk<'_> {
                 if self.has_row(present.id, row.id).await? {
                     self.summary.unchanged += 1;
                     if with_attachments.contains(&row.id) {
-                        self.attachments(row.id, row.id).await?;
+                        self.attachments(path, row.id, &row).await?;
                     }
                     continue;
                 }
@@ -71,16 +74,15 @@ impl Walk<'_> {
                         self.lookups.row_is_back(list, row.id, new);
                         let waiting = own.iter().filter_map(|(_, column, value)| {
                             let (column, kind) = columns.columns.get(column)?;
-                            Some((*column, self.lookups.missing(kind, value)?))
+                            let named = self.lookups.missing(kind, value)?;
+                            let was = known.iter().find(|(known, _)| known == column).map(|(_, value)| value.clone());
+                            Some(Early { list: present.id, row: new, column: *column, named, was })
                         });
-                        early.extend(waiting.map(|(column, named)| Early {
-                            list: present.id,
-                            row: new,
-                            column,
-                            named,
-                        }));
+                        early.extend(waiting);
+                        // Before its attachments, which inherit them.
+                        self.grants(&new.into(), &row, &format!("{path}/{}", row.name)).await?;
                         if with_attachments.contains(&row.id) {
-                            self.attachments(new, row.id).await?;
+                            self.attachments(path, new, &row).await?;
                         }
                     }
                     Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Exhausted) => {
@@ -94,38 +96,67 @@ impl Walk<'_> {
 
     /// Completes rows that came back before those that they name.
     async fn name_rows(&mut self, early: Vec<Early>) -> Result<()> {
-        for some in early.chunk_by(|a, b| a.list == b.list).flat_map(|of_list| of_list.chunks(MAX_CHANGES)) {
-            let mut changes: Vec<RowChange> = Vec::with_capacity(some.len());
-            for Early { row, column, named, .. } in some {
-                let Some(named) = self.lookups.restored_row(*named) else { continue };
-                let field = (*column, Some(ColumnValue::Lookup(named)));
-                match changes.last_mut() {
-                    Some(RowChange::Edit { row: last, set, .. }) if last == row => set.push(field),
-                    _ => changes.push(RowChange::Edit { row: *row, revision: None, was: Vec::new(), set: vec![field] }),
-                }
+        let mut waiting: Vec<&[Early]> = early.chunk_by(|a, b| a.list == b.list).collect();
+        while let Some(some) = waiting.pop() {
+            let Some(first) = some.first() else { continue };
+            let edit = |Early { row, column, named, was, .. }: &Early| {
+                let named = self.lookups.restored_row(*named)?;
+                let set = vec![(*column, Some(ColumnValue::Lookup(named)))];
+                Some(RowChange::Edit { row: *row, revision: None, was: vec![(*column, was.clone())], set })
+            };
+            // A request names each row once, and takes so many rows and so much text.
+            let is_distinct = some.windows(2).all(|pair| pair[0].row != pair[1].row);
+            if some.len() > 1 && (some.len() > MAX_CHANGES || !is_distinct) {
+                waiting.extend(halves(some));
+                continue;
             }
-            let Some(list) = some.first().map(|first| first.list).filter(|_| !changes.is_empty()) else { continue };
-            for outcome in self.session.change_rows(&list.into(), changes, false).await? {
-                if let Some(error) = outcome.error {
-                    self.note(format!("a row was restored without an entry that it named: {}", error.message()));
+            let changes: Vec<RowChange> = some.iter().filter_map(edit).collect();
+            match self.session.change_rows(&first.list.into(), changes, false).await {
+                Ok(outcomes) => {
+                    for error in outcomes.into_iter().filter_map(|outcome| outcome.error) {
+                        if error.code() != Code::ValueChanged {
+                            self.lose_entry(&error);
+                        }
+                    }
                 }
+                Err(error) if error.code() == Code::TooMuchAtOnce && some.len() > 1 => waiting.extend(halves(some)),
+                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                Err(error) => self.lose_entry(&error),
             }
         }
         Ok(())
     }
 
-    /// Restores the attachments that a row had, as documents are restored into a folder.
-    async fn attachments(&mut self, to: Id, row: Id) -> Result<()> {
-        let folder = self.session.import_attachments(&to.into()).await?;
-        let mut after = String::new();
+    fn lose_entry(&mut self, error: &Error) {
+        if self.summary.faults.len() < TOLD {
+            self.summary.faults.push(format!("a row is back without an entry that it named: {}", error.message()));
+        }
+    }
+
+    /// Restores the attachments that a row had, as documents are restored into a folder. Those that a row has now stay
+    /// as they are.
+    async fn attachments(&mut self, list: &NodePath, to: Id, row: &NodeRow) -> Result<()> {
+        let folder = match self.session.import_attachments(&to.into()).await {
+            // Somebody has deleted the row meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return self.fault(&list.to_string(), &row.name, &error);
+            }
+            folder => folder?,
+        };
+        let (_, present) = self.session.list(&to.into(), Sort::Name, false, None, MAX_PAGE).await?;
+        let present: HashSet<String> = present.items.iter().map(|item| model::fold(&item.name)).collect();
+        let (mut after, row) = (String::new(), row.id);
         loop {
             let from = after.clone();
             let read = move |reader: &mut Reader<'_>| {
                 sorted::leaves(reader, row, &SortOrder::Name(&from), false, &RowFilter::default(), PAGE)
             };
-            let page = self.source.database.read_long(read).await?;
+            let mut page = self.source.database.read_long(read).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after.clone_from(&last.folded);
+            let count = page.len();
+            page.retain(|attachment| !present.contains(&attachment.folded));
+            self.summary.unchanged += (count - page.len()) as u64;
             self.documents(&folder, page, &Columns::default(), false).await?;
         }
     }
@@ -153,4 +184,10 @@ impl Walk<'_> {
             round += 1;
         }
     }
+}
+
+/// Returns the halves of more than one value.
+fn halves(some: &[Early]) -> [&[Early]; 2] {
+    let (one, other) = some.split_at(some.len() / 2);
+    [one, other]
 }

@@ -76,7 +76,10 @@ impl Walk<'_> {
     #[boxed]
     pub async fn make_site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         if self.present(path, NodeKind::Site).await?.is_some() {
-            return if self.is_interrupted_creation(path, row).await? { self.grants(path, row).await } else { Ok(()) };
+            return match self.is_interrupted_creation(path, row).await? {
+                true => self.grants(&Target::Path(path.clone()), row, &path.to_string()).await,
+                false => Ok(()),
+            };
         }
         if row.parent_id.is_none() {
             let address = SitePath::parse(&path.to_string())?;
@@ -86,7 +89,7 @@ impl Walk<'_> {
             let (parent, name) = split_parent(path)?;
             self.session.create_site(&Target::Path(parent), &name).await?;
         }
-        self.grants(path, row).await
+        self.grants(&Target::Path(path.clone()), row, &path.to_string()).await
     }
 
     /// Creates the library or list at a path if it is missing, with the columns that need nothing else.
@@ -100,21 +103,23 @@ impl Walk<'_> {
         let target = Target::Path(path.clone());
         let is_there = self.present(path, row.kind).await?.is_some();
         let is_new = !is_there || self.is_interrupted_creation(path, row).await?;
+        let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
         if !is_there {
             let (parent, name) = split_parent(path)?;
-            let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
             let site = Target::Path(parent);
             if row.kind == NodeKind::List {
                 let title = columns.iter().find(|column| column.role == Some(ColumnRole::Title));
                 let title = title.ok_or_else(|| Error::corrupt("the backup has a list without a title column"))?;
                 self.session.create_list(&site, &name, &Name::new(title.name.as_str())?).await?;
-                self.session.change_library(&target, settings).await?;
             } else {
-                self.session.create_library(&site, &name, settings).await?;
+                self.session.create_library(&site, &name, settings.clone()).await?;
             }
         }
+        if is_new && (is_there || row.kind == NodeKind::List) {
+            self.session.change_library(&target, settings).await?;
+        }
         if is_new {
-            self.grants(path, row).await?;
+            self.grants(&target, row, &path.to_string()).await?;
         }
         if row.kind == NodeKind::List {
             self.lookups.list_is_back(row.id, self.session.item(&target).await?.id);
@@ -258,25 +263,25 @@ impl Walk<'_> {
         let wanted = self.mapped_grants(row, &path.to_string()).await?.unwrap_or_default();
         let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
         let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
-        Ok(!table.own || present.contains(&made) && present.iter().all(is_ours))
+        // The role of its creation is taken away at the end.
+        Ok(!table.own || present.iter().all(is_ours))
     }
 
-    /// Applies the former permissions to a site or library that was just created, if it had its own.
-    async fn grants(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
-        let Some(grants) = self.mapped_grants(row, &path.to_string()).await? else { return Ok(()) };
-        let target = Target::Path(path.clone());
-        match self.session.break_inheritance(&target, false).await {
+    /// Applies the former permissions to an item that was just created, if it had its own. `place` is its path.
+    pub(super) async fn grants(&mut self, target: &Target, row: &NodeRow, place: &str) -> Result<()> {
+        let Some(grants) = self.mapped_grants(row, place).await? else { return Ok(()) };
+        match self.session.break_inheritance(target, false).await {
             Ok(()) => {}
             Err(error) if error.code() == Code::OwnPermissions => {}
             Err(error) => return Err(error),
         }
         for (principal, role) in &grants {
-            self.session.grant(&target, *principal, *role).await?;
+            self.session.grant(target, *principal, *role).await?;
         }
         // The creator initially has full control.
         let me = self.session.principal().id;
         if !grants.is_empty() && !grants.contains(&(me, model::Role::FULL_CONTROL)) {
-            self.session.revoke(&target, me, model::Role::FULL_CONTROL).await?;
+            self.session.revoke(target, me, model::Role::FULL_CONTROL).await?;
         }
         Ok(())
     }

@@ -47,6 +47,7 @@ impl Walk<'_> {
                 let (parent, name) = split_parent(&to)?;
                 let columns = self.columns_above(path, &to).await?;
                 let folder = self.folder_at(&parent).await?;
+                self.require_same_row(path, &parent).await?;
                 let mut row = row.clone();
                 row.name = name.as_str().to_owned();
                 if row.kind == NodeKind::Folder {
@@ -81,8 +82,10 @@ impl Walk<'_> {
         match self.session.import_folder(&Target::Path(path.clone())).await {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.code() == Code::WrongKind => {
-                let row = self.session.import_attachments(&Target::Path(path.clone())).await;
-                return row.map_err(|_| error);
+                return match self.session.import_attachments(&Target::Path(path.clone())).await {
+                    Err(other) if other.code() == Code::WrongKind => Err(error),
+                    row => row,
+                };
             }
             found => return found,
         }
@@ -91,6 +94,20 @@ impl Walk<'_> {
         let new = NewFolder { name, ownership: None, grants: None };
         let made = self.session.import_folders(&above, vec![new]).await?.pop();
         made.unwrap_or_else(|| Err(Error::unavailable("a folder was not created")))
+    }
+
+    /// Refuses a row as a destination that is not the one which had the attachment at `path`: numbers are given anew in
+    /// a list that was made again.
+    async fn require_same_row(&self, path: &NodePath, parent: &NodePath) -> Result<()> {
+        let (above, _) = split_parent(path)?;
+        let row = self.source.find(&above).await?;
+        let present = self.session.item(&Target::Path(parent.clone())).await?;
+        match row.kind != NodeKind::Row || present.id == row.id {
+            true => Ok(()),
+            false => Err(Error::conflict(format!(
+                "\"{parent}\" is another row than the one of the backup, which was deleted: restore its list"
+            ))),
+        }
     }
 
     /// Creates a site and everything below it that holds content, without the content.

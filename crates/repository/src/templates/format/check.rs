@@ -11,7 +11,7 @@ use super::template::{LinkTemplate, Template, TemplateKind};
 use crate::look::links::{MAX_LABEL, MAX_LINKS, check_link};
 
 /// Limit on the lists and libraries of a site.
-const MAX_LISTS: usize = 50;
+pub(in crate::templates) const MAX_LISTS: usize = 50;
 /// Limit on those whom the form asks for, and on their roles.
 const MAX_ASKED: usize = 10;
 const MAX_GRANTS: usize = 30;

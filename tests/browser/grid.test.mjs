@@ -82,6 +82,8 @@ const [NOTE, EFFORT, DUE, STATE, WHO, PAID, LINK] = [3, 4, 5, 6, 7, 8, 9];
 
 const state = (page, text) => page.waitForFunction((wanted) => document.querySelector('[data-state]').textContent === wanted, text);
 const saved = (page) => state(page, 'Saved');
+/** Waits until nothing is left to be sent; the state says nothing while cells need attention. */
+const idle = (page) => page.waitForFunction(() => document.querySelector('[data-state]').dataset.state === 'saved');
 /** Waits until a cell has the text. */
 const has = (page, row, column, text) => page.waitForFunction(
   ([r, c, wanted]) => document.querySelector(`tr[aria-rowindex="${r + 1}"] [aria-colindex="${c}"]`)?.textContent.trim() === wanted, [row, column, text]);
@@ -300,7 +302,7 @@ test('what others changed meanwhile is asked about cell by cell', async () => {
   await cell(page, 1, TASK).click();
   await page.keyboard.press('Control+V');
   await page.getByRole('button', { name: '2 cells need attention' }).click();
-  await saved(page);
+  await idle(page);
   assert.deepEqual((await stored(list))[0], { Task: 'both', Effort: 11, Note: 'theirs' }, 'the third cell is saved');
   const note = page.locator('.grid-note');
   await note.getByText('changed this cell in the meantime to “theirs”. You typed “my note”.').waitFor();
@@ -355,7 +357,7 @@ test('what is refused stays at its cell, with the reason', async () => {
   await cell(page, 1, TASK).click();
   await page.keyboard.press('Control+V');
   await page.getByRole('button', { name: '2 cells need attention' }).waitFor();
-  await saved(page);
+  await idle(page);
   assert.deepEqual(await stored(list), [{ Task: 'x', Effort: 7 }, { Task: 'two', Effort: 5 }], 'the other cells are saved');
   for (const [row, column] of [[1, EFFORT], [2, TASK]]) {
     await cell(page, row, column).click();
@@ -365,7 +367,7 @@ test('what is refused stays at its cell, with the reason', async () => {
   await page.keyboard.type('3');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: '2 cells need attention' }).waitFor();
-  await saved(page);
+  await idle(page);
   assert.equal((await stored(list)).length, 2);
   await cell(page, 3, TASK).click();
   await page.keyboard.type('new');

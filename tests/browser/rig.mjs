@@ -149,6 +149,9 @@ export const assertContrast = (page) => audit(page, { resultTypes: ['violations'
 async function audit(page, options) {
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe);
   const found = await page.evaluate(async (asked) => {
+    // Colours of what is still appearing are not those that it will have.
+    const ending = document.getAnimations().filter(({ effect }) => effect.getTiming().iterations !== Infinity);
+    await Promise.allSettled(ending.map(({ finished }) => finished));
     const { violations } = await globalThis.axe.run(document, asked);
     return violations.map(({ help, nodes }) => `${help}: ${nodes.slice(0, 5).map((node) => node.html).join(' ')}`);
   }, options);

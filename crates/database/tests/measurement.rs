@@ -42,7 +42,8 @@ async fn rounds_take_turns_and_hide_what_changed_while_they_ran() {
         write(&database, move |tx| collection::insert(tx, SITE, "", now)).await;
         let due = |at: Timestamp| {
             let database = database.clone();
-            async move { database.read(move |reader| measurement::wanted(reader, at, at.after(LEASE), 10)).await.unwrap() }
+            let wanted = move |reader: &mut database::Reader<'_>| measurement::wanted(reader, at, at.after(LEASE), 10);
+            async move { database.read(wanted).await.unwrap() }
         };
         let all = database.read(move |reader| measurement::due(reader, now, now, now.after(LEASE), 10)).await.unwrap();
         assert_eq!(all, [SITE]);

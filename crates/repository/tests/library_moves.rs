@@ -105,6 +105,22 @@ async fn libraries_move_with_the_right_to_manage_them_on_both_sites_only() {
         let refused = manager.move_to(&at("Team/Deep/Drafts"), &at("Team"), None).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Forbidden);
 
+        // What is published by approval moves with the right to approve, as switching approval off needs it.
+        let by_approval = LibrarySettings {
+            versioning: Versioning::MajorMinor,
+            require_approval: true,
+            ..LibrarySettings::default()
+        };
+        admin.create_library(&at("Team"), &name("Approved"), by_approval).await.unwrap();
+        let refused = manager.move_to(&at("Team/Approved"), &at("Team/Deep"), None).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Forbidden);
+        // Without the right to delete what is in it.
+        let few = [Right::View, Right::Add, Right::Edit, Right::ManageLibraries];
+        let (_, few) = with_rights(&farm, "few", "Team", &few).await;
+        admin.create_library(&at("Team"), &name("Plain"), LibrarySettings::default()).await.unwrap();
+        let refused = few.move_to(&at("Team/Plain"), &at("Team/Deep"), None).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Forbidden);
+
         // Neither sites, nor into libraries, nor to another site collection.
         let code = |error: model::Error| error.code();
         let to_library = admin.move_to(&at("Team/Deep/Inner"), &at("Documents"), None).await;

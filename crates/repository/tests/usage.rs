@@ -84,9 +84,12 @@ async fn rows_and_subsites_count_and_documents_are_read_at_once() {
         let name = Name::new("Team").unwrap();
         admin.create_site(&at(""), &name).await.unwrap();
         put(&admin, "Documents/x.txt", "123").await.unwrap();
+        // Attachments count with their list, in all their versions.
+        put(&admin, "Tasks/1/a.txt", "1234").await.unwrap();
+        put(&admin, "Tasks/1/a.txt", "12345").await.unwrap();
         measure(&farm, &admin).await;
-        assert_eq!(held(&admin, "Tasks").await, Some((0, 700, 0)));
-        assert_eq!(held(&admin, "").await, Some((1, 700, 3)));
+        assert_eq!(held(&admin, "Tasks").await, Some((1, 700, 9)));
+        assert_eq!(held(&admin, "").await, Some((2, 700, 12)));
         assert_eq!(held(&admin, "Team").await, Some((0, 0, 0)));
 
         let ids = ["Documents", "Tasks", "Team"].map(at);

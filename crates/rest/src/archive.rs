@@ -31,8 +31,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// Download items as a ZIP archive
 ///
 /// Folders include everything in them that the caller may open. Of a list, the attachments are included, in a folder
-/// for each row that has some. An archive has at most 10,000 items, 8 MiB of paths and 100 GiB. It is generated while it
-/// is sent. Documents that were deleted meanwhile or are damaged are missing; a text file in the archive lists them.
+/// for each row that has some. An archive has at most 10,000 items, 8 MiB of paths and 100 GiB. It is generated while
+/// it is sent. Documents that were deleted meanwhile or are damaged are missing; a text file in the archive lists them.
 #[utoipa::path(
     get,
     path = "/api/v1/archive",

@@ -68,8 +68,8 @@ impl Session {
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, or a library or list into
-    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites, to delete
-    /// everything in them, and to override if they publish by approval.
+    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites, to
+    /// delete everything in them, and to override if they publish by approval.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     #[boxed]

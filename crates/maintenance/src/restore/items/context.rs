@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use repository::Session;
 
-use super::lookups::Lookups;
+use super::destination::{Lookups, Place};
 use super::options::ItemsSummary;
-use super::places::Place;
 use super::source::Source;
 use crate::Progress;
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder};
@@ -10,8 +11,7 @@ use model::{Code, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, NodePath,
 use repository::{MAX_CHANGES, RowChange, Sort, Target};
 
 use super::context::{TOLD, Walk};
-use super::lookups::in_order;
-use super::places::{Columns, Place};
+use super::destination::{Columns, Place, in_order};
 
 const PAGE: usize = 200;
 
@@ -28,6 +28,7 @@ struct Early {
 
 impl Walk<'_> {
     /// Brings the rows of lists back, each list after those whose rows it names as far as that is possible.
+    #[boxed]
     pub async fn lists(&mut self, lists: Vec<Place>) -> Result<()> {
         let mut early = Vec::new();
         for place in in_order(lists) {

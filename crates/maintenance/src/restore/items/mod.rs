@@ -2,8 +2,8 @@
 //! columns, authors and times. Everything is created through a [`Session`], which checks the caller's permissions.
 
 mod context;
+mod destination;
 mod lists;
-mod lookups;
 mod options;
 mod places;
 mod source;

@@ -1,38 +1,17 @@
 //! Sites and libraries that receive restored items. Existing ones are used; missing ones are created with their former
 //! settings.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
+use model::{Code, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
 use repository::{ColumnChange, Item, Sort, Target, is_built_in_column, named_columns};
 
 use super::context::Walk;
-
-/// Maps columns and content types of a library in the set to those of the destination library.
-#[derive(Default)]
-pub(super) struct Columns {
-    pub columns: HashMap<Id, (Id, ColumnKind)>,
-    pub types: HashMap<Id, Id>,
-}
-
-/// A library or list that is there again, and the columns that it still lacks.
-pub(super) struct Place {
-    pub path: NodePath,
-    /// The library or list in the set.
-    pub row: NodeRow,
-    pub columns: Columns,
-    /// Columns that read others, or take the entries of a list, which may come later; with their identifiers in the
-    /// set.
-    later: Vec<(Id, ColumnChange)>,
-    /// Lookup columns that are there already, with their kinds.
-    lookups: Vec<(Id, ColumnKind)>,
-    /// Columns that are there already, and are completed last.
-    checked: Vec<(Id, ColumnChange)>,
-}
+use super::destination::{Columns, Place, comes_back};
 
 /// Returns the name under which a column is restored. Earlier versions allowed the names of built-in columns.
 /// `others` are the folded names of the columns in the set.
@@ -50,13 +29,16 @@ fn restored_name(place: NodeKind, name: &str, others: &HashSet<String>) -> Resul
     Ok(found)
 }
 
-/// Returns whether a value from the set fits a column of the same kind here. A choice that is no longer offered does,
-/// and so does a text that was accepted before; a link that a browser must not open does not.
-pub(super) fn comes_back(kind: &ColumnKind, value: &ColumnValue) -> bool {
-    !matches!(kind, ColumnKind::Link) || kind.check(value).is_ok()
-}
-
 impl Walk<'_> {
+    /// Returns a value of the set as it comes back, with its column; `None` if it does not.
+    pub(super) fn value(&self, columns: &Columns, column: Id, value: &ColumnValue) -> Option<(Id, ColumnValue)> {
+        let (new, kind) = columns.columns.get(&column)?;
+        match value {
+            ColumnValue::Lookup(row) => Some((*new, ColumnValue::Lookup(self.lookups.row(kind, *row)?))),
+            _ => comes_back(kind, value).then(|| (*new, value.clone())),
+        }
+    }
+
     /// Returns the existing item at a path, if it is of this kind.
     #[boxed]
     pub async fn present(&self, path: &NodePath, kind: NodeKind) -> Result<Option<Item>> {

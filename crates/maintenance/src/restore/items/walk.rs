@@ -15,7 +15,8 @@ use repository::{
 };
 
 use super::context::{TOLD, Walk};
-use super::places::{Columns, Place, split_parent};
+use super::destination::{Columns, Place};
+use super::places::split_parent;
 use crate::backup::format::index::Entry;
 use crate::backup::format::vault::MAX_IN_MEMORY;
 

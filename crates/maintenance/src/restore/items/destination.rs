@@ -1,11 +1,33 @@
-//! Lookup columns: lists and rows that are restored get new identifiers, under which others name them from then on.
+//! Libraries and lists that receive content, and what their columns, lists and rows are called: restored ones get new
+//! identifiers, under which others name them from then on.
 
 use std::collections::{HashMap, HashSet};
 
-use model::{ColumnKind, ColumnValue, Id};
+use database::content::node::NodeRow;
+use model::{ColumnKind, ColumnValue, Id, NodePath};
+use repository::ColumnChange;
 
-use super::context::Walk;
-use super::places::{Columns, Place, comes_back};
+/// Maps columns and content types of a library in the set to those of the destination library.
+#[derive(Default)]
+pub(super) struct Columns {
+    pub columns: HashMap<Id, (Id, ColumnKind)>,
+    pub types: HashMap<Id, Id>,
+}
+
+/// A library or list that is there again, and the columns that it still lacks.
+pub(super) struct Place {
+    pub path: NodePath,
+    /// The library or list in the set.
+    pub row: NodeRow,
+    pub columns: Columns,
+    /// Columns that read others, or take the entries of a list, which may come later; with their identifiers in the
+    /// set.
+    pub later: Vec<(Id, ColumnChange)>,
+    /// Lookup columns that are there already, with their kinds.
+    pub lookups: Vec<(Id, ColumnKind)>,
+    /// Columns that are there already, and are completed last.
+    pub checked: Vec<(Id, ColumnChange)>,
+}
 
 /// New identifiers of lists and rows.
 #[derive(Default)]
@@ -72,15 +94,10 @@ impl Lookups {
     }
 }
 
-impl Walk<'_> {
-    /// Returns a value of the set as it comes back, with its column; `None` if it does not.
-    pub(super) fn value(&self, columns: &Columns, column: Id, value: &ColumnValue) -> Option<(Id, ColumnValue)> {
-        let (new, kind) = columns.columns.get(&column)?;
-        match value {
-            ColumnValue::Lookup(row) => Some((*new, ColumnValue::Lookup(self.lookups.row(kind, *row)?))),
-            _ => comes_back(kind, value).then(|| (*new, value.clone())),
-        }
-    }
+/// Returns whether a value from the set fits a column of the same kind here. A choice that is no longer offered does,
+/// and so does a text that was accepted before; a link that a browser must not open does not.
+pub(super) fn comes_back(kind: &ColumnKind, value: &ColumnValue) -> bool {
+    !matches!(kind, ColumnKind::Link) || kind.check(value).is_ok()
 }
 
 /// Returns the lists whose rows the columns of a place name.

@@ -9,8 +9,8 @@ statements! {
     LOCK = "SELECT complete, running, wanted, lease_until FROM measurement WHERE collection_id = $1 {for_update}";
     DUE = "SELECT c.id FROM collection c LEFT JOIN measurement m ON m.collection_id = c.id
         WHERE m.collection_id IS NULL OR ((m.lease_until < $1 OR m.lease_until > $4) AND (m.wanted > m.complete OR
-        ((m.measured_at < $2 OR m.measured_at > $4) AND m.sequence < (SELECT COALESCE(MAX(e.sequence), 0) FROM event e))))
-        ORDER BY m.measured_at, c.id LIMIT $3";
+        ((m.measured_at < $2 OR m.measured_at > $4)
+        AND m.sequence < (SELECT COALESCE(MAX(e.sequence), 0) FROM event e)))) ORDER BY m.measured_at, c.id LIMIT $3";
     WANTED = "SELECT collection_id FROM measurement WHERE wanted > complete AND (lease_until < $1 OR lease_until > $3)
         ORDER BY measured_at, collection_id LIMIT $2";
     REQUEST = "INSERT INTO measurement (collection_id, complete, running, wanted, measured_at, sequence, lease_until)

@@ -37,7 +37,9 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
             passages.iter().filter(|passage| passage["id"] == *id).flat_map(|passage| list(&passage["pieces"]));
         pieces.into_iter().any(|piece| piece["hit"] == true && has_word(&piece["text"]))
     };
-    match list(&found["items"]).iter().find(|item| !has_word(&item["name"]) && !is_shown(&item["id"])) {
+    // Rows of lists are found by their titles.
+    let is_named = |item: &Value| has_word(&item["name"]) || has_word(&item["title"]);
+    match list(&found["items"]).iter().find(|item| !is_named(item) && !is_shown(&item["id"])) {
         Some(item) => Err(Fault::content(format!("a search for {word} found {}", item["name"]))),
         None => Ok(()),
     }

@@ -175,7 +175,7 @@ export async function assertWordsWhole(page) {
     while (texts.nextNode()) {
       const text = texts.currentNode;
       if (!text.parentElement.checkVisibility() || text.parentElement.closest('.unseen, .code, datalist, option')) continue;
-      for (const word of text.data.matchAll(/\p{L}{2,20}/gu)) {
+      for (const word of text.data.matchAll(/(?<!\p{L})\p{L}{2,20}(?!\p{L})/gu)) {
         const range = document.createRange();
         range.setStart(text, word.index);
         range.setEnd(text, word.index + word[0].length);

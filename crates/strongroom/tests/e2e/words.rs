@@ -85,7 +85,12 @@ pub(crate) async fn names(client: &Client, text: &str) -> Vec<String> {
 
 /// Waits until the texts of all documents are in the index. Names are found before, so an answer proves less.
 pub(crate) async fn wait_until_indexed(admin: &Client) {
-    let deadline = Instant::now() + SOON;
+    wait_until_indexed_within(admin, SOON).await;
+}
+
+/// The same for very many rows or documents.
+pub(crate) async fn wait_until_indexed_within(admin: &Client, time: Duration) {
+    let deadline = Instant::now() + time;
     loop {
         let answer = admin.send(Method::GET, "/api/v1/farm/search", Vec::new()).await.unwrap().json();
         let indexes = answer["items"].as_array().unwrap();

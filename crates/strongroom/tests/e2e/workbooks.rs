@@ -11,6 +11,7 @@ use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 use crate::support::{Answer, Client, Farm, processes};
+use crate::words::wait_until_indexed_within;
 
 const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
@@ -290,6 +291,8 @@ async fn the_export_of_many_rows_takes_little_memory() {
             call(&list.client, Method::POST, &list.path("changes"), &json!({ "changes": part })).await;
         }
     }
+    // The search index takes memory while it follows.
+    wait_until_indexed_within(&list.client, Duration::from_secs(300)).await;
     // The first export fills caches, too.
     let (first, _) = watched(&list, server.pid()).await;
     let (workbook, most) = watched(&list, server.pid()).await;

@@ -193,6 +193,7 @@ test('a draft is submitted, rejected, changed and approved', async () => {
   await author.keyboard.press('Control+s');
   await author.getByRole('link', { name: 'Submit for approval' }).click();
   await fillForm(author, {}, 'Submit for approval');
+  await author.getByText('Berta has submitted this draft for approval.').waitFor();
   await decider.reload();
   await article(decider).getByText('From nine. Until five.').waitFor();
   await decider.getByRole('button', { name: 'Approve and publish' }).click();

@@ -271,6 +271,8 @@ test('what was typed is not lost by leaving, and no script is needed', async () 
   await page.goto('/browse/Documents/Leave.md');
   await page.getByRole('link', { name: 'Edit' }).click();
   await editor(page).fill('changed\n');
+  // What was typed before the script came counts too.
+  await page.getByRole('toolbar').waitFor();
   const asked = page.waitForEvent('dialog');
   const leaving = page.getByRole('link', { name: 'Home', exact: true }).click({ noWaitAfter: true });
   const dialog = await asked;

@@ -127,7 +127,7 @@ async function draw() {
   }
 }
 
-const stored = area.value;
+const stored = area.defaultValue;
 let sent = false;
 
 // What is typed is kept in this window until it is saved: the session may end meanwhile, or the server may be away.

@@ -397,6 +397,18 @@ async fn what_a_restoration_that_was_cut_short_left_is_finished_before_content_c
     rig.call(Method::POST, &format!("/api/v1/items/{there}/permissions/restore"), Value::Null).await;
     rig.restore(&["--library", "Contracts"]).await;
     assert!(!permissions(&rig, "Contracts").await.0);
+
+    // Who was taken out of a library does not come back, even if it is empty.
+    rig.call(Method::DELETE, &format!("/api/v1/items/{there}"), Value::Null).await;
+    let root = item(&rig, "").await["id"].as_str().unwrap().to_owned();
+    let made = rig.call(Method::POST, &format!("/api/v1/items/{root}/libraries"), json!({ "name": "Contracts" })).await;
+    let made = made["id"].as_str().unwrap();
+    rig.call(Method::POST, &format!("/api/v1/items/{made}/permissions/break"), json!({ "copy": false })).await;
+    let own = of_item(&rig, "Contracts", "permissions").await["grants"][0].clone();
+    let (principal, role) = (own["principal"]["id"].as_str().unwrap(), own["role"].as_str().unwrap());
+    rig.call(Method::DELETE, &format!("{}/{principal}/{role}", grants(made)), Value::Null).await;
+    rig.restore(&["--library", "Contracts"]).await;
+    assert_eq!(permissions(&rig, "Contracts").await, (true, Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

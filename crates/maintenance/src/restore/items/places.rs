@@ -93,12 +93,10 @@ impl Walk<'_> {
                 let title = columns.iter().find(|column| column.role == Some(ColumnRole::Title));
                 let title = title.ok_or_else(|| Error::corrupt("the backup has a list without a title column"))?;
                 self.session.create_list(&site, &name, &Name::new(title.name.as_str())?).await?;
+                self.session.change_library(&target, settings).await?;
             } else {
-                self.session.create_library(&site, &name, settings.clone()).await?;
+                self.session.create_library(&site, &name, settings).await?;
             }
-        }
-        if is_new && (is_there || row.kind == NodeKind::List) {
-            self.session.change_library(&target, settings).await?;
         }
         if is_new {
             self.grants(&target, row, &path.to_string()).await?;
@@ -245,8 +243,10 @@ impl Walk<'_> {
         let wanted = self.mapped_grants(row, &path.to_string()).await?.unwrap_or_default();
         let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
         let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
-        // The role of its creation is taken away at the end.
-        Ok(!table.own || present.iter().all(is_ours))
+        // The role of its creation is taken away at the end, when all others are there. With fewer, somebody was taken
+        // out since.
+        let is_complete = present.len() == wanted.len() && wanted.iter().all(|grant| present.contains(grant));
+        Ok(!table.own || is_complete || present.contains(&made) && present.iter().all(is_ours))
     }
 
     /// Applies the former permissions to an item that was just created, if it had its own. `place` is its path.

@@ -1,4 +1,4 @@
-//! How much sites, libraries, lists and folders hold.
+//! Contents of sites, libraries, lists and folders in figures.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;

@@ -54,7 +54,7 @@ pub struct MeasurementRow {
     pub measured_at: Timestamp,
 }
 
-/// What a container holds under one scope.
+/// Figures of a container under one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredRow {
     /// The container.
@@ -86,7 +86,7 @@ pub struct Child {
     pub modified_at: Timestamp,
 }
 
-/// What is attached to rows, under one scope.
+/// Attachments of rows under one scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// The scope.
@@ -99,7 +99,7 @@ pub struct Attached {
     pub changed_at: Timestamp,
 }
 
-/// What is attached to these rows, by scope.
+/// Attachments of these rows, by scope.
 pub fn attached(reader: &mut Reader<'_>, rows: &[Id]) -> Result<Vec<Attached>> {
     reader.query(ATTACHED, &params![rows], |row| {
         Ok(Attached { scope_id: row.get(0)?, documents: row.get(1)?, bytes: row.get(2)?, changed_at: row.get(3)? })
@@ -185,7 +185,7 @@ pub fn put(transaction: &mut Transaction<'_>, collection: Id, round: i64, row: &
     transaction.execute_deferred(PUT, &values)
 }
 
-/// What these containers held in a round.
+/// Figures of these containers in a round.
 pub fn of_items(reader: &mut Reader<'_>, collection: Id, round: i64, items: &[Id]) -> Result<Vec<MeasuredRow>> {
     reader.query(OF_ITEMS, &params![collection, round, items], |row| {
         Ok(MeasuredRow {

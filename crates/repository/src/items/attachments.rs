@@ -16,7 +16,7 @@ use crate::session::locate::Located;
 /// Limit on the attachments of one row.
 pub const MAX_ATTACHMENTS: usize = 1_000;
 
-/// How a document gets into a row.
+/// Way in which a document gets into a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It is attached.

@@ -27,7 +27,7 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Number of site collections that are looked for at once in each database.
 const COLLECTIONS: usize = 100;
 
-/// What a container holds under one scope.
+/// Figures of a container under one scope.
 #[derive(Clone, Copy)]
 struct Figures {
     documents: i64,

@@ -1,5 +1,5 @@
-//! How much containers hold: documents, rows, bytes of all versions, and the time of the last change, with everything
-//! below them. The figures are those of the last measurement.
+//! Contents of containers in figures: documents, rows, bytes of all versions, and the time of the last change, with
+//! everything below them. The figures are those of the last measurement.
 //!
 //! Figures count what lies in scopes on which the caller has the right to manage the site, and nothing else. That right
 //! includes knowing how much there is, drafts and other people's working copies included.
@@ -17,7 +17,7 @@ use crate::session::caller::ReadDuration;
 use crate::session::known::{Known, Permitted};
 use crate::{Session, Target};
 
-/// What a container holds, with everything below it.
+/// Figures of a container, with everything below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Number of documents.

@@ -1,4 +1,4 @@
-//! How much sites, libraries, lists and folders hold.
+//! Contents of sites, libraries, lists and folders in figures.
 
 use model::Id;
 use repository::UsageReport;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use http_core::protocol::time;
 
-/// How much an item holds, with everything below it. The figures are null until it is measured, and again from a change
+/// Figures of an item, with everything below it. The figures are null until it is measured, and again from a change
 /// of permissions below it until the next measurement.
 #[derive(Serialize, ToSchema)]
 pub struct UsageJson {

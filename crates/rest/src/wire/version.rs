@@ -80,7 +80,7 @@ pub struct RejectionForm {
     /// `etag` of the submission that was looked at.
     #[schema(value_type = super::rules::RowTag)]
     pub etag: String,
-    /// What the author should change: 1 to 4,000 characters, not only white space.
+    /// Reason, which tells the author what to change: 1 to 4,000 characters, not only white space.
     #[schema(value_type = super::rules::ReasonText)]
     pub reason: String,
 }

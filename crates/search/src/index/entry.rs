@@ -30,7 +30,7 @@ pub enum EntryKind {
 /// Entry for one version of a document, or for a row of a list. What is said of documents holds for rows too.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What it is an entry of.
+    /// Kind of item that was indexed.
     pub kind: EntryKind,
     /// The document.
     pub node: Id,

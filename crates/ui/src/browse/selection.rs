@@ -47,7 +47,7 @@ struct PlacePage<'a> {
     at: Id,
     ready: bool,
     back: String,
-    /// Where the way leads after the action: a container in the site manager, or nothing.
+    /// Container of the site manager to return to after the action, or nothing.
     manager: &'a str,
 }
 

@@ -22,7 +22,7 @@ struct Early {
     column: Id,
     /// The named row, as the set identifies it.
     named: Id,
-    /// What the row was given meanwhile. If somebody changes it, it stays.
+    /// Value that the row has meanwhile. If somebody changes it, the change stays.
     was: Option<ColumnValue>,
 }
 

@@ -39,6 +39,9 @@ export async function furnish(browser, server) {
   const group = await ask('POST', '/api/v1/groups', { name: 'Sales and marketing', description: 'Who writes to customers' });
   await ask('POST', '/api/v1/groups', { name: '<script>alert(1)<⁄script>', description: '"quoted" & <b>bold</b>' });
   for (const login of ['berta', 'markup']) await server.json('PUT', `/api/v1/groups/${group.id}/members/${people[login].id}`);
+  await ask('PUT', `/api/v1/users/${people.berta.id}/profile`, { revision: 0, job_title: 'Head of sales', department: 'Sales', office: 'Room 2.14', phone: '+49 30 1234567', web_address: 'https://example.org/berta', about: 'Writes the offers.\n\nOn Fridays only in the morning.' });
+  const markup = '<img src=x onerror=alert(1)> & "quoted"';
+  await ask('PUT', `/api/v1/users/${people.markup.id}/profile`, { revision: 0, job_title: markup, department: 'x'.repeat(255), office: markup, phone: markup, web_address: `https://example.org/${'y'.repeat(200)}`, about: `${markup}\n${'z'.repeat(3000)}` });
   const role = await ask('POST', '/api/v1/roles', { name: 'Drop-off', rights: ['view', 'add'] });
 
   for (const [name, body] of [
@@ -71,7 +74,7 @@ export async function furnish(browser, server) {
   assert.ok(answer.ok, await answer.text());
   const draft = await item('Drafts/Draft.md');
   await ask('POST', `/api/v1/items/${draft.id}/submit`, { comment: 'Please look at this before Monday.' });
-  await ask('POST', `/api/v1/items/${site.id}/libraries`, { name: 'Empty' });
+  const empty = await ask('POST', `/api/v1/items/${site.id}/libraries`, { name: 'Empty' });
   const below = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'projects' });
   const sales = await ask('POST', '/api/v1/site-collections', { path: 'sites/sales', title: 'Sales' });
   await ask('PATCH', `/api/v1/site-collections/${sales.id}`, { accent: 'magenta' });
@@ -145,7 +148,7 @@ export async function furnish(browser, server) {
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { deepest, partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
+  return { empty, deepest, partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -96,6 +96,39 @@ const at = (page) => page.evaluate(() => {
 const clip = (page, text) => page.evaluate((content) => navigator.clipboard.writeText(content), text);
 const read = (page) => page.evaluate(() => navigator.clipboard.readText());
 
+test('groups have headings, which cells do not see', async () => {
+  const states = ['open', 'in work', 'done'];
+  const list = await makeList(Array.from({ length: 90 }, (_, at) => ({ Task: `Task ${at + 1}`, State: states[at % 3] })));
+  const page = await openGrid({ ...list, address: `${list.address}&sort=${list.columns.get('State')}&group=yes` });
+  const headings = () => page.locator('tr.group').allTextContents();
+  assert.deepEqual(await headings(), ['done']);
+  await assertAccessible(page);
+  await picture(page, 'grid/groups');
+  // Down over the border between two groups: the last row of one, then the first of the next.
+  await cell(page, 1, TASK).click();
+  await page.keyboard.press('Control+ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  assert.deepEqual(await at(page), [90, TASK]);
+  for (let row = 90; row > 60; row -= 1) await page.keyboard.press('ArrowUp');
+  assert.deepEqual(await at(page), [60, TASK]);
+  assert.deepEqual(await headings(), ['open']);
+  const [above, heading, below] = await page.evaluate(() => {
+    const top = (query) => document.querySelector(query).getBoundingClientRect().top;
+    return [top('tr[aria-rowindex="61"]'), top('tr.group'), top('tr[aria-rowindex="62"]')];
+  });
+  assert.ok(above < heading && heading < below, `${above} ${heading} ${below}`);
+  // What is pasted over the border goes into the rows on both sides of it.
+  await clip(page, 'last of one\nfirst of the next');
+  await page.keyboard.press('Control+V');
+  await saved(page);
+  assert.deepEqual((await stored(list)).filter(({ Task }) => !Task.startsWith('Task')).map(({ Task, State }) => [Task, State]).sort(),
+    [['first of the next', 'open'], ['last of one', 'in work']]);
+  await page.keyboard.press('Control+Home');
+  await page.waitForFunction(() => document.querySelector('tr.group')?.textContent === 'done');
+  assert.equal(await page.locator('.grid-frame').evaluate((frame) => frame.scrollTop), 0);
+  await page.finish();
+});
+
 test('cells of each kind are edited by keyboard, and undone', async () => {
   const list = await makeList([{ Task: 'Call Anna', Effort: 1234.5, Paid: true }, { Task: 'Write' }]);
   const page = await openGrid(list);

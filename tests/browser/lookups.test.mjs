@@ -53,6 +53,7 @@ for (const scheme of ['light', 'dark']) {
       const list = await makeTasks(page, `Tasks ${scheme} ${screen}`);
       await page.goto(`/browse/${encodeURIComponent(list.name)}`);
       await page.getByRole('link', { name: 'New row' }).click();
+      await page.locator('#form datalist').waitFor({ state: 'attached' });
       const suggested = await page.locator('#form datalist option').evaluateAll((all) => all.map(({ value }) => value));
       assert.deepEqual(suggested, ['Website (4)', 'Secret (3)', 'Archive (2)', 'Website (1)']);
       await fillForm(page, { Task: 'Design', Project: 'Website' }, 'Save');

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -44,12 +44,16 @@ export function pages(farm) {
     '/searches/{id}/edit': { 'saved-search-edit': `/searches/${farm.search.id}/edit` },
     '/searches/{id}/delete': { 'saved-search-delete': `/searches/${farm.search.id}/delete` },
     '/sign-in': {}, '/s/{link}/{secret}': {}, // What somebody sees who is not signed in: below.
+    '/people': { people: '/people', 'people-none': '/people?q=nobody+has+this+name' },
+    '/people/{id}': { person: `/people/${farm.people.berta.id}`, 'person-hostile': `/people/${farm.people.markup.id}`, 'person-empty': `/people/${farm.people.carl.id}` },
+    '/account/profile': { profile: '/account/profile' },
     '/account': { account: '/account' },
     '/account/password': { password: '/account/password' },
     '/account/tokens': { token: '/account/tokens' },
     '/ui-kit': farm.kit ? { kit: '/ui-kit' } : {},
     '/ui-kit/form': farm.kit ? { 'kit-form': '/ui-kit/form' } : {},
     '/items/{id}': { details: at(plan), 'details-passages': at(plan, '?q=plan'), 'details-library': at(library), 'details-site': at(site), 'details-row': at(farm.row) },
+    '/items/{id}/activity': { activity: at(site, '/activity'), 'activity-library': at(library, '/activity'), 'activity-list': at(farm.list, '/activity'), 'activity-none': at(farm.empty, '/activity') },
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },
     '/items/{id}/new-page': { 'new-page': at(library, '/new-page') },

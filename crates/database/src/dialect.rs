@@ -33,6 +33,8 @@ const TOKENS: &[Token] = &[
     // Position of one text in another, counted from 1; 0 if it does not occur. LIKE would fold case by SQLite's own
     // rules.
     Token { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
+    // An order that an index has, and in which its rows are to be read: see [`Sql::reads_along_index`].
+    Token { word: "indexed", sqlite: "%", postgres: "%" },
     // JSON is stored as text. SQLite's operators take it as it is, PostgreSQL's need it converted.
     Token { word: "json", sqlite: "%", postgres: "(%)::jsonb" },
 ];
@@ -154,6 +156,14 @@ impl Sql {
             Engine::Sqlite => self.sqlite,
             Engine::Postgres => self.postgres,
         }
+    }
+
+    /// Returns whether the statement names an order with `{indexed ...}`. SQLite uses the index by itself. PostgreSQL
+    /// plans prepared statements without their parameters and expects a folder or list to be small, so it would read
+    /// and sort all of it for one page: while it plans such a statement, sorts are made expensive. Other statements
+    /// must not be planned so: where no index has their order, they would go through a whole table.
+    pub(crate) fn reads_along_index(self) -> bool {
+        self.postgres.contains("{indexed ")
     }
 
     /// The text that the engine prepares.

@@ -20,6 +20,10 @@ const ADD: Sql = Sql::new("UPDATE thing SET size = size + 1 WHERE id = $1");
 const SIZE: Sql = Sql::new("SELECT size FROM thing WHERE id = $1");
 const COUNT: Sql = Sql::new("SELECT count(*) FROM thing");
 
+/// Statements that tell whether they are planned with sorts: one that reads along an index, and another one.
+const INDEXED: Sql = Sql::new("SELECT current_setting('enable_sort') ORDER BY {indexed 1}");
+const SORTED: Sql = Sql::new("SELECT current_setting('enable_sort') ORDER BY 1");
+
 async fn open(address: &str) -> Database {
     try_open(address, &Options::default()).await.unwrap()
 }
@@ -310,4 +314,25 @@ async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else(
     });
     written.await.unwrap();
     assert_eq!(size(&db, 1).await, 1);
+}
+
+/// Where no index has the order of a statement, a plan without a sort goes through a whole table.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_statements_along_an_index_are_planned_without_sorts() {
+    let db = open(&fresh_postgres().await).await;
+    let setting = |r: &mut Reader<'_>, sql| r.find(sql, &[], |row| row.get::<String>(0)).map(Option::unwrap);
+    for _ in 0..8 {
+        let read = db.read(move |r| Ok([setting(r, SORTED)?, setting(r, INDEXED)?, setting(r, SORTED)?]));
+        assert_eq!(read.await.unwrap(), ["on", "off", "on"]);
+        assert_eq!(db.read_one(move |r| setting(r, INDEXED)).await.unwrap(), "off");
+        assert_eq!(db.read_one(move |r| setting(r, SORTED)).await.unwrap(), "on");
+        let written = db.write(move |t| Ok([setting(t, SORTED)?, setting(t, INDEXED)?, setting(t, SORTED)?]));
+        assert_eq!(written.await.unwrap(), ["on", "off", "on"]);
+        // A transaction that fails leaves nothing behind.
+        let failed = db.write(move |t| {
+            setting(t, INDEXED)?;
+            t.execute(ADD, &params![1i64]).map(drop)
+        });
+        assert!(failed.await.is_err(), "there is no such table");
+    }
 }

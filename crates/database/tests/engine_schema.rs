@@ -179,7 +179,8 @@ async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
 
 #[tokio::test]
 async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accounts() {
-    const WITHOUT_TABLES: [Sql; 2] = [Sql::new("DROP TABLE saved_search"), Sql::new("DROP TABLE template")];
+    const WITHOUT_TABLES: [Sql; 3] =
+        [Sql::new("DROP TABLE saved_search"), Sql::new("DROP TABLE template"), Sql::new("DROP TABLE profile")];
     const WITHOUT_STEP: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 10");
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (fresh, options) = (fresh_database(engine).await, Options::default());
@@ -280,22 +281,12 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 
 #[tokio::test]
 async fn older_databases_get_templates_and_options_of_sites() {
-    const OLDER_CONFIGURATION: [Sql; 2] =
-        [Sql::new("DROP TABLE template"), Sql::new("DELETE FROM schema_history WHERE version >= 11")];
-    const OLDER_CONTENT: [Sql; 12] = [
-        Sql::new("DROP TABLE unmeasured"),
-        Sql::new("DROP TABLE measured"),
-        Sql::new("DROP TABLE measurement"),
-        Sql::new("DROP TABLE submission"),
-        Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
-        Sql::new("ALTER TABLE library DROP COLUMN attachments"),
-        Sql::new("DROP INDEX library_recompute"),
-        Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
-        Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
-        Sql::new("DROP TABLE site"),
-        Sql::new("DROP TABLE site_logo"),
-        Sql::new("DELETE FROM schema_history WHERE version >= 16"),
+    const OLDER_CONFIGURATION: [Sql; 3] = [
+        Sql::new("DROP TABLE profile"),
+        Sql::new("DROP TABLE template"),
+        Sql::new("DELETE FROM schema_history WHERE version >= 11"),
     ];
+    const OLDER_CONTENT: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 16");
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let options = Options::default();
         let [configuration, content] = [fresh_database(engine).await, fresh_database(engine).await];
@@ -325,7 +316,11 @@ async fn older_databases_get_templates_and_options_of_sites() {
         assert_eq!(again.kind(), model::ErrorKind::Conflict);
         db.close().await;
         let db = Database::make(&content.location, Schema::Content, &options).await.unwrap();
-        db.write(|tx| OLDER_CONTENT.into_iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).await.unwrap();
+        let older = |tx: &mut Transaction<'_>| {
+            undo_newest_steps(tx)?;
+            tx.execute(OLDER_CONTENT, &[]).map(drop)
+        };
+        db.write(older).await.unwrap();
         db.close().await;
         let db = Database::make(&content.location, Schema::Content, &options).await.unwrap();
         let fill = |tx: &mut Transaction<'_>| {
@@ -354,10 +349,14 @@ const SITE: Sql = Sql::new(
 const LIBRARY: Id = Id::new(2);
 const FOLDER: Id = Id::new(3);
 
-/// Turns a new content database into one of the version before records, with a library, a folder and two documents that
-/// have values.
-fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 26] = [
+/// Takes back the steps of a new content database after those that number revisions.
+fn undo_newest_steps(tx: &mut Transaction<'_>) -> Result<()> {
+    const STEPS: [Sql; 16] = [
+        Sql::new("ALTER TABLE column_definition DROP COLUMN multiple"),
+        Sql::new("DROP INDEX node_newest"),
+        Sql::new("DROP INDEX event_told"),
+        Sql::new("DROP INDEX event_library"),
+        Sql::new("ALTER TABLE event DROP COLUMN library_id"),
         Sql::new("DROP TABLE unmeasured"),
         Sql::new("DROP TABLE measured"),
         Sql::new("DROP TABLE measurement"),
@@ -369,6 +368,14 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
         Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
         Sql::new("DROP TABLE site_logo"),
         Sql::new("DROP TABLE site"),
+    ];
+    STEPS.into_iter().try_for_each(|step| tx.execute(step, &[]).map(drop))
+}
+
+/// Turns a new content database into one of the version before records, with a library, a folder and two documents that
+/// have values.
+fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
+    const STEPS: [Sql; 15] = [
         Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP TABLE record"),
         Sql::new("DROP TABLE field_index"),
@@ -408,6 +415,7 @@ fn make_content_older(tx: &mut Transaction<'_>) -> Result<()> {
          (10, 103, NULL, NULL, 1763500000123456, 3, NULL), (10, 104, NULL, NULL, 9007199254740993, 3, NULL), \
          (10, 105, NULL, NULL, 1, 3, NULL), (11, 101, 'A', NULL, NULL, 3, 'a'), (11, 102, NULL, -2, NULL, 3, NULL)",
     );
+    undo_newest_steps(tx)?;
     for step in STEPS {
         tx.execute(step, &[])?;
     }
@@ -422,18 +430,7 @@ const OLDER_SETTINGS: Sql = Sql::new(
 
 /// Turns a new content database into the one before it, with a list and a row of three revisions.
 fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [Sql; 18] = [
-        Sql::new("DROP TABLE unmeasured"),
-        Sql::new("DROP TABLE measured"),
-        Sql::new("DROP TABLE measurement"),
-        Sql::new("DROP TABLE submission"),
-        Sql::new("ALTER TABLE library DROP COLUMN require_approval"),
-        Sql::new("ALTER TABLE library DROP COLUMN attachments"),
-        Sql::new("DROP INDEX library_recompute"),
-        Sql::new("ALTER TABLE library DROP COLUMN recompute_after"),
-        Sql::new("ALTER TABLE column_definition DROP COLUMN options"),
-        Sql::new("DROP TABLE site_logo"),
-        Sql::new("DROP TABLE site"),
+    const STEPS: [Sql; 7] = [
         Sql::new("DROP INDEX node_revision"),
         Sql::new("DROP INDEX revision_number"),
         Sql::new("ALTER TABLE revision DROP COLUMN number"),
@@ -450,6 +447,7 @@ fn make_revisions_older(tx: &mut Transaction<'_>) -> Result<()> {
     ];
     const REVISIONS: Sql =
         Sql::new("INSERT INTO revision (id, node_id, fields, at, by_id) VALUES (70, 10, $1, 1, 1), (71, 10, $1, 2, 1)");
+    undo_newest_steps(tx)?;
     STEPS.into_iter().try_for_each(|step| tx.execute(step, &[]).map(drop))?;
     tx.execute(REVISIONS, &database::params!["{}"]).map(drop)
 }

@@ -18,8 +18,8 @@ use crate::wire::{Client, Fault, FaultKind, Login, ReadResponse, RequestBuilder,
 /// Users per account: half of the 100 sessions that Strongroom keeps per account, so that a user who signs in again
 /// ends no other user's session.
 const USERS_OF_ONE: u32 = 50;
-/// Role that is granted to the accounts on the corpus.
-const ROLE: &str = "Contribute";
+/// Role that is granted to the accounts on the corpus. The site manager needs it.
+const ROLE: &str = "Full control";
 /// Length of the passwords.
 const PASSWORD: usize = 24;
 /// Timeout for one request.

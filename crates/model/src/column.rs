@@ -4,9 +4,11 @@ use crate::words::words;
 use crate::{Error, Id, MAX_COLUMN_TEXT, MAX_NOTE, Result, Timestamp, fold};
 
 /// Number of characters of a folded text that take part in sorting.
-const SORTED_CHARS: usize = 100;
+pub const SORTED_CHARS: usize = 100;
 /// Number of choices that a message names.
 const MOST_NAMED: usize = 10;
+/// Limit on the values in one field of a column that takes several.
+pub const MAX_VALUES_PER_FIELD: usize = 20;
 
 words! {
     /// What the program uses the values of a column for.
@@ -63,6 +65,8 @@ pub enum ColumnKind {
     Link,
     /// An entry of the list with this identifier, which is in the same site collection.
     Lookup(Id),
+    /// Several values of a kind: of choices, people, or entries of a list. See [`ColumnKind::taking_multiple`].
+    Multiple(Box<Self>),
 }
 
 /// Value of one column of one item.
@@ -80,12 +84,15 @@ pub enum ColumnValue {
     YesNo(bool),
     /// Value of a lookup column: the identifier of a row.
     Lookup(Id),
+    /// Values of a column that takes several: 1 to 20, none of them twice, and none of them several itself.
+    Multiple(Vec<Self>),
 }
 
 impl ColumnKind {
-    /// Returns the name used in the database and in the API.
+    /// Returns the name used in the database and in the API, which is that of the kind of each value.
     pub const fn as_str(&self) -> &'static str {
         match self {
+            Self::Multiple(kind) => kind.as_str(),
             Self::Text => "text",
             Self::Note => "note",
             Self::Number => "number",
@@ -100,12 +107,44 @@ impl ColumnKind {
 
     /// Returns whether values are entries of another list.
     pub const fn is_lookup(&self) -> bool {
-        matches!(self, Self::Lookup(_))
+        matches!(self.single(), Self::Lookup(_))
+    }
+
+    /// Returns whether a field has several values.
+    pub const fn takes_multiple(&self) -> bool {
+        matches!(self, Self::Multiple(_))
+    }
+
+    /// Returns the kind of each value.
+    pub const fn single(&self) -> &Self {
+        match self {
+            Self::Multiple(kind) => kind,
+            kind => kind,
+        }
+    }
+
+    /// Returns whether a column of this kind can take several values.
+    pub const fn may_take_multiple(&self) -> bool {
+        matches!(self.single(), Self::Choice(_) | Self::Person | Self::Lookup(_))
+    }
+
+    /// Returns this kind for several values, or for one.
+    ///
+    /// # Errors
+    /// `Invalid` for several values of a kind that does not have them.
+    pub fn taking_multiple(self, multiple: bool) -> Result<Self> {
+        match self {
+            Self::Multiple(kind) if !multiple => Ok(*kind),
+            Self::Multiple(_) => Ok(self),
+            _ if !multiple => Ok(self),
+            _ if self.may_take_multiple() => Ok(Self::Multiple(Box::new(self))),
+            _ => Err(Error::invalid("only columns of the kinds choice, person and lookup take several values")),
+        }
     }
 
     /// Returns the choices of a choice column, or the list of a lookup column, as [`Self::parse`] reads them.
     pub fn choices(&self) -> Vec<String> {
-        match self {
+        match self.single() {
             Self::Choice(choices) => choices.clone(),
             Self::Lookup(list) => vec![list.to_string()],
             _ => Vec::new(),
@@ -150,6 +189,9 @@ impl ColumnKind {
             | (Self::Person, ColumnValue::Person(_))
             | (Self::Lookup(_), ColumnValue::Lookup(_))
             | (Self::YesNo, ColumnValue::YesNo(_)) => Ok(()),
+            (Self::Multiple(kind), ColumnValue::Multiple(values)) => check_multiple(kind, values),
+            (Self::Multiple(_), _) => Err(Error::invalid("the column takes several values")),
+            (_, ColumnValue::Multiple(_)) => Err(Error::invalid("the column takes only one value")),
             _ => Err(Error::invalid(format!("the value does not fit a {} column", self.as_str()))),
         }
     }
@@ -185,7 +227,7 @@ impl SortValue {
 }
 
 impl ColumnValue {
-    /// Returns the position of the value in its column.
+    /// Returns the position of the value in its column: of several values, that of the first.
     pub fn sort_value(&self) -> SortValue {
         match self {
             Self::Text(text) => SortValue::text(text),
@@ -193,8 +235,57 @@ impl ColumnValue {
             Self::Date(time) => SortValue::number(time.micros() as f64),
             Self::Person(id) | Self::Lookup(id) => SortValue { number: 0.0, text: id.to_string() },
             Self::YesNo(yes) => SortValue::number(f64::from(u8::from(*yes))),
+            Self::Multiple(values) => values.first().map_or(SortValue::EMPTY, Self::sort_value),
         }
     }
+
+    /// Returns each of several values, or the only one.
+    pub fn each(&self) -> &[Self] {
+        match self {
+            Self::Multiple(values) => values,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// Returns each of several values, or the only one.
+    pub fn into_each(self) -> Vec<Self> {
+        match self {
+            Self::Multiple(values) => values,
+            one => vec![one],
+        }
+    }
+
+    /// Returns values as a column of a kind has them, each of them once; `None` if there are none, or if the
+    /// column takes one value and there are several.
+    pub fn joined(kind: &ColumnKind, values: Vec<Self>) -> Option<Self> {
+        let mut known: Vec<Self> = Vec::with_capacity(values.len());
+        for value in values {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        match kind {
+            ColumnKind::Multiple(_) => (!known.is_empty()).then_some(Self::Multiple(known)),
+            _ if known.len() == 1 => known.pop(),
+            _ => None,
+        }
+    }
+}
+
+fn check_multiple(kind: &ColumnKind, values: &[ColumnValue]) -> Result<()> {
+    if values.is_empty() {
+        return Err(Error::invalid("a list of values has at least one: leave the field empty"));
+    }
+    if values.len() > MAX_VALUES_PER_FIELD {
+        return Err(Error::invalid(format!("a field has at most {MAX_VALUES_PER_FIELD} values")));
+    }
+    for (at, value) in values.iter().enumerate() {
+        kind.check(value)?;
+        if values[..at].contains(value) {
+            return Err(Error::invalid("a field has no value twice"));
+        }
+    }
+    Ok(())
 }
 
 fn check_text(text: &str, most: usize) -> Result<()> {
@@ -231,6 +322,47 @@ fn check_link(text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_values_are_few_different_and_flat() {
+        let kind = ColumnKind::Choice((0..30).map(|n| n.to_string()).collect()).taking_multiple(true).unwrap();
+        let text = |n: usize| ColumnValue::Text(n.to_string());
+        let several = |numbers: &[usize]| ColumnValue::Multiple(numbers.iter().map(|n| text(*n)).collect());
+        assert!(kind.check(&several(&[3, 1, 2])).is_ok());
+        assert!(kind.check(&several(&(0..MAX_VALUES_PER_FIELD).collect::<Vec<_>>())).is_ok());
+        let nested = ColumnValue::Multiple(vec![several(&[1])]);
+        let many = several(&(0..=MAX_VALUES_PER_FIELD).collect::<Vec<_>>());
+        for bad in [many, several(&[]), several(&[1, 1]), several(&[99]), nested, text(1)] {
+            assert!(kind.check(&bad).is_err(), "{bad:?}");
+        }
+        assert!(kind.single().check(&several(&[1])).is_err());
+        assert!(ColumnKind::Person.check(&ColumnValue::Multiple(vec![ColumnValue::Person(Id::new(1))])).is_err());
+        assert_eq!(several(&[3, 1]).sort_value(), text(3).sort_value());
+    }
+
+    #[test]
+    fn only_some_kinds_take_several_values() {
+        for kind in [ColumnKind::Text, ColumnKind::Number, ColumnKind::Date, ColumnKind::YesNo, ColumnKind::Link] {
+            assert!(!kind.may_take_multiple() && kind.clone().taking_multiple(true).is_err());
+            assert_eq!(kind.clone().taking_multiple(false).unwrap(), kind);
+        }
+        let lookup = ColumnKind::Lookup(Id::new(5));
+        let several = lookup.clone().taking_multiple(true).unwrap();
+        assert_eq!(several.clone().taking_multiple(true).unwrap(), several);
+        assert_eq!((several.as_str(), several.choices(), several.is_lookup()), ("lookup", vec!["5".to_owned()], true));
+        assert_eq!(several.taking_multiple(false).unwrap(), lookup);
+    }
+
+    #[test]
+    fn values_are_joined_for_a_column() {
+        let person = |id| ColumnValue::Person(Id::new(id));
+        let several = ColumnKind::Person.taking_multiple(true).unwrap();
+        let joined = ColumnValue::joined(&several, vec![person(2), person(1), person(2)]);
+        assert_eq!(joined, Some(ColumnValue::Multiple(vec![person(2), person(1)])));
+        assert_eq!(ColumnValue::joined(&several, vec![]), None);
+        assert_eq!(ColumnValue::joined(&ColumnKind::Person, vec![person(2), person(2)]), Some(person(2)));
+        assert_eq!(ColumnValue::joined(&ColumnKind::Person, vec![person(2), person(1)]), None);
+    }
 
     #[test]
     fn links_that_run_script_are_refused() {

@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod formula;
 mod id;
+mod image;
 mod job;
 mod limits;
 mod name;
@@ -35,7 +36,7 @@ mod words;
 pub use accent::Accent;
 pub use backup::BackupState;
 pub use code::Code;
-pub use column::{ColumnKind, ColumnRole, ColumnValue, SortValue, Total};
+pub use column::{ColumnKind, ColumnRole, ColumnValue, MAX_VALUES_PER_FIELD, SORTED_CHARS, SortValue, Total};
 pub use counted::{counted, exact_size, grouped, readable_size, unsigned};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
@@ -45,6 +46,7 @@ pub use formula::{
     Parameter, ResultType, Signature, Uses, order_of,
 };
 pub use id::{Id, IdRange, IdSource, id_time};
+pub use image::{MAX_IMAGE_BYTES, SmallImage};
 pub use job::{JobKind, JobPhase, JobState, JobStatus, RequestedState};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_NOTE, MAX_PAGE};
 pub use name::{Name, NodePath, SitePath, fold, is_application_file, is_temporary_file, is_temporary_folder};

@@ -103,7 +103,7 @@ pub fn records(input: &[u8]) {
 pub fn template(input: &[u8]) {
     let Some((choice, rest)) = input.split_first() else { return };
     if *choice == 0 {
-        let _ = crate::LogoImage::new(rest.to_vec());
+        let _ = model::SmallImage::new(rest.to_vec());
         return;
     }
     let Ok(text) = std::str::from_utf8(input) else { return };

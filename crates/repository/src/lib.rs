@@ -81,7 +81,7 @@ pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locations::search_directory::SearchDirectory;
 pub use locations::search_home::{Generation, SearchHome};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
-pub use look::{LinkTarget, LogoImage, MAX_LOGO_BYTES, SiteLink, SiteLook, SiteLookChange};
+pub use look::{LinkTarget, SiteLink, SiteLook, SiteLookChange};
 pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedVersion,

@@ -358,8 +358,14 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
         let word = column(&admin, &list, "Word", ColumnKind::Text).await;
         let person = column(&admin, &list, "Owner", ColumnKind::Person).await;
         const ROWS: usize = 2_500;
-        // `word` is the same for many rows, `number` for few, and each third row has no number.
-        let word_of = |i: usize| if i.is_multiple_of(25) { "Rare" } else { "Usual" };
+        // `word` is the same for many rows, `number` for few, and each third row has no number. Some words are longer
+        // than their entry in the index.
+        let long = format!("{}Tail", "x".repeat(150));
+        let word_of = |i: usize| match i % 50 {
+            0 | 25 => "Rare",
+            1 => long.as_str(),
+            _ => "Usual",
+        };
         let number_of = |i: usize| (!i.is_multiple_of(3)).then_some((i * 7 % 40) as f64);
         for start in (0..ROWS).step_by(1_000) {
             let add = |i: usize| RowChange::Add {
@@ -376,13 +382,20 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
         let usual = (word, ValueTest::Is(ColumnValue::Text("Usual".into())));
         let rare = (word, ValueTest::Is(ColumnValue::Text("Rare".into())));
         let some = (number, ValueTest::Between(3.0, 9.5));
-        let contains = (title, ValueTest::Contains("1".into()));
-        type Passes = fn(usize, Option<f64>) -> bool;
-        let cases: [(Vec<(Id, ValueTest)>, Passes); 4] = [
-            (vec![usual.clone()], |i, _| !i.is_multiple_of(25)),
-            (vec![rare.clone()], |i, _| i.is_multiple_of(25)),
-            (vec![usual, some], |i, n| !i.is_multiple_of(25) && n.is_some_and(|n| (3.0..=9.5).contains(&n))),
-            (vec![contains, rare], |i, _| i.is_multiple_of(25) && format!("{i:04}").contains('1')),
+        let contains = |column, part: &str| (column, ValueTest::Contains(part.into()));
+        let is_usual = |i: usize| !matches!(i % 50, 0 | 1 | 25);
+        type Passes<'a> = &'a dyn Fn(usize, Option<f64>) -> bool;
+        let cases: [(Vec<(Id, ValueTest)>, Passes<'_>); 8] = [
+            (vec![usual.clone()], &|i, _| is_usual(i)),
+            (vec![rare.clone()], &|i, _| i.is_multiple_of(25)),
+            (vec![usual, some], &|i, n| is_usual(i) && n.is_some_and(|n| (3.0..=9.5).contains(&n))),
+            (vec![contains(title, "1"), rare], &|i, _| i.is_multiple_of(25) && format!("{i:04}").contains('1')),
+            (vec![contains(word, "ARE")], &|i, _| i.is_multiple_of(25)),
+            (vec![contains(word, "sua")], &|i, _| is_usual(i)),
+            (vec![contains(word, "xtail")], &|i, _| i % 50 == 1),
+            (vec![contains(title, "24"), contains(word, "usual")], &|i, _| {
+                is_usual(i) && format!("{i:04}").contains("24")
+            }),
         ];
         for (values, passes) in cases {
             let fits: Vec<usize> = (0..ROWS).filter(|i| passes(*i, number_of(*i))).collect();

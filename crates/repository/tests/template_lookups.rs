@@ -154,6 +154,50 @@ async fn a_list_that_names_its_own_rows_does_so_under_any_name() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn several_entries_are_an_array_of_numbers() {
+    each_farm(|farm: Farm| async move {
+        let admin = farm.administrator().await;
+        let site = SITE
+            .replace("list = \"Projects\", required", "multiple = true, list = \"Projects\", required")
+            .replace("{ name = \"After\", kind = \"lookup\"", "{ name = \"After\", kind = \"lookup\", multiple = true")
+            .replace("Project = 2, After = 2", "Project = [2, 1], After = [3, 2]")
+            .replace("Project = 1 }", "Project = [1] }")
+            .replace("Project = 2, After = 1", "Project = [2], After = [1]");
+        make(&admin, "First", &Template::parse(&site).unwrap()).await.unwrap();
+        let titles_of = async |site: &str, row: usize, column: usize| {
+            let (tasks, projects) =
+                (rows(&admin, &format!("{site}/Tasks")).await, rows(&admin, &format!("{site}/Projects")).await);
+            let columns = kinds(&admin, &format!("{site}/Tasks")).await;
+            let found = value(&admin, tasks[row].id, columns[column].0).await.map(ColumnValue::into_each);
+            let title = |value: ColumnValue| match value {
+                ColumnValue::Lookup(id) => {
+                    let row = tasks.iter().chain(&projects).find(|row| row.id == id);
+                    row.map_or("elsewhere", Item::shown_name).to_owned()
+                }
+                _ => String::new(),
+            };
+            found.unwrap_or_default().into_iter().map(title).collect::<Vec<_>>()
+        };
+        let again = saved(&admin, &at("First")).await;
+        assert!(again.contains("Project = [2, 1]") && again.contains("After = [3, 2]"), "{again}");
+        make(&admin, "Second", &Template::parse(&again).unwrap()).await.unwrap();
+        for site in ["First", "Second"] {
+            assert_eq!(titles_of(site, 0, 1).await, ["Bridge", "Tower"]);
+            assert_eq!(titles_of(site, 0, 2).await, ["sell", "plan"]);
+            assert_eq!(titles_of(site, 1, 2).await, [] as [String; 0]);
+        }
+        // One entry that can be seen is enough for a row that needs one.
+        let all = [Right::View, Right::ViewVersions, Right::ManageSite, Right::ManageLibraries, Right::Add];
+        let (_, maker) = with_rights(&farm, "maker", "", &all).await;
+        let tower = rows(&admin, "First/Projects").await.into_iter().find(|row| row.shown_name() == "Tower").unwrap();
+        admin.break_inheritance(&tower.id.into(), false).await.unwrap();
+        let text = saved(&maker, &at("First")).await;
+        assert!(text.contains("After = [2], Project = [1]") && !text.contains("plan"), "{text}");
+    })
+    .await;
+}
+
 #[test]
 fn lookups_of_nothing_are_refused() {
     for (from, to, why) in [
@@ -163,6 +207,8 @@ fn lookups_of_nothing_are_refused() {
         ("Project = 2, After = 2", "Project = 3", "has no row 3"),
         ("Project = 2, After = 2", "Project = 0", "number of a row"),
         ("Project = 2, After = 2", "Project = \"Tower\"", "number of a row"),
+        ("list = \"Projects\", required", "list = \"Projects\", multiple = true, required", "give it an array"),
+        ("kind = \"text\", role", "kind = \"text\", multiple = true, role", "take several values"),
         ("role = \"title\" },\n", "role = \"title\", list = \"Tasks\" },\n", "only a lookup column"),
     ] {
         assert!(SITE.contains(from), "{from}");

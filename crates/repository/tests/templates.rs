@@ -8,10 +8,10 @@ mod support;
 use std::time::Instant;
 
 use database::content::{column, event, saved_view};
-use model::{Code, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Right, Role};
+use model::{Code, ColumnRole, ColumnValue, Id, Name, NodeKind, Result, Right, Role, SmallImage};
 use repository::{
-    Item, LinkTarget, LogoImage, NewSite, Session, SiteLink, SiteLookChange, Sort, Target, Template, TemplateDraft,
-    TemplateKind, TemplateOrigin, VersionChoice, built_in_templates,
+    Item, LinkTarget, NewSite, Session, SiteLink, SiteLookChange, Sort, Target, Template, TemplateDraft, TemplateKind,
+    TemplateOrigin, VersionChoice, built_in_templates,
 };
 use support::{Farm, at, each_farm, read, with_rights};
 
@@ -367,7 +367,7 @@ async fn accent_and_logo_belong_to_the_site() {
         assert_eq!(admin.site_logo(&target).await.unwrap_err().code(), Code::NotFound);
         let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x10".to_vec();
         png.extend([8, 6, 0, 0, 0]);
-        let logo = LogoImage::new(png.clone()).unwrap();
+        let logo = SmallImage::new(png.clone()).unwrap();
         let change = SiteLookChange {
             accent: Some(Some(model::Accent::Violet)),
             logo: Some(Some(logo.clone())),

@@ -1,7 +1,9 @@
-//! Following documents, and the contents of the caller's home page.
+//! Following documents, the contents of the caller's home page, and what changed in a site, library, list or folder.
 
 use axum::Json as Reply;
+use axum::extract::Request;
 use axum::http::StatusCode;
+use axum::response::Response;
 use model::{Code, Error, Result};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -11,15 +13,24 @@ use http_core::server::error::Answer;
 use http_core::server::state::AppState;
 
 use super::extract::{Ids, Query};
+use super::feed::{self, ActivityFeed};
 use super::wire::home::{HappeningJson, HomeJson, MostQuery};
+use super::wire::item::Names;
 use super::wire::list::List;
 
 /// Default and maximum number of entries of each kind.
 const USUAL: usize = 24;
 const MAX_ENTRIES: usize = 100;
+/// Number of changes in a feed.
+const MAX_FEED: usize = 50;
 
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(follow, leave)).routes(routes!(home)).routes(routes!(happenings))
+    OpenApiRouter::new()
+        .routes(routes!(follow, leave))
+        .routes(routes!(home))
+        .routes(routes!(happenings))
+        .routes(routes!(happenings_below))
+        .routes(routes!(feed_of_item))
 }
 
 fn limit(query: &MostQuery) -> Result<usize> {
@@ -91,4 +102,49 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
 async fn happenings(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<HappeningJson>>> {
     let found = caller.session.recent_events(limit(&query)?).await?;
     Ok(Reply(List::whole(HappeningJson::all(&caller.session, found).await?)))
+}
+
+/// List recent changes below an item
+///
+/// Of a site, library, list or folder, newest first. Rows of a list that one person changed in succession are one
+/// event, in which at most 250 are counted. When the time limit is reached, the response has what was found until then.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/happenings",
+    operation_id = "list_happenings_below",
+    tag = "activity",
+    params(("id" = String, Path, description = "Identifier of the item"), MostQuery),
+    responses((status = 200, description = "The most recent changes", body = List<HappeningJson>))
+)]
+async fn happenings_below(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Query(query): Query<MostQuery>,
+) -> Answer<Reply<List<HappeningJson>>> {
+    let found = caller.session.recent_events_below(&id.into(), limit(&query)?).await?;
+    Ok(Reply(List::whole(HappeningJson::all(&caller.session, found).await?)))
+}
+
+/// Get the feed of an item
+///
+/// An Atom feed (RFC 4287) of the 50 most recent changes below a site, library, list or folder. Feed readers sign in
+/// with Basic or a token. `If-None-Match` is supported.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/feed",
+    operation_id = "get_item_feed",
+    tag = "activity",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses(
+        (status = 200, description = "The feed", content_type = "application/atom+xml", body = String),
+        (status = 304, description = "The client has this state already"),
+    )
+)]
+async fn feed_of_item(caller: Authenticated, Ids([id]): Ids<1>, request: Request) -> Answer<Response> {
+    let target = id.into();
+    let events = caller.session.recent_events_below(&target, MAX_FEED).await?;
+    let place = caller.session.item(&target).await?;
+    let names = Names::of(&caller.session, events.iter().map(|event| event.actor)).await?;
+    let write = |origin: &str| ActivityFeed { origin, place: &place, events: &events, names: &names }.write();
+    Ok(feed::answer(&request, write)?)
 }

@@ -18,9 +18,9 @@ use http_core::server::state::AppState;
 
 use super::preconditions::evaluates_preconditions;
 use super::{
-    archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
-    openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions, templates,
-    uploads, usage, users, views,
+    archive, collections, content, documents, figures, following, groups, images, items, jobs, libraries, locks, look,
+    me, moving, openapi, permissions, rows, saved_searches, search, search_indexes, sharing, storage, suggestions,
+    templates, uploads, usage, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -45,6 +45,8 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(rows::routes())
         .merge(views::routes())
         .merge(templates::routes())
+        .merge(look::routes())
+        .merge(images::routes())
         .merge(following::routes())
         .merge(sharing::routes())
         .merge(locks::routes())

@@ -249,9 +249,10 @@ async fn add_row(
 
 /// Change the rows of a list
 ///
-/// Adds, edits and deletes up to 1,000 rows, and sets up to 20,000 fields, in one transaction. An edit with an outdated
-/// `etag`, or with none, is made as long as the fields in `was` are unchanged, which must name every field in `set`. So
-/// two people disturb each other only in the same field. An edit without `etag` and `was` is made in any case.
+/// Adds, edits and deletes up to 1,000 rows, and sets up to 20,000 values (each of several values counts), in one
+/// transaction. An edit with an outdated `etag`, or with none, is made as long as the fields in `was` are unchanged,
+/// which must name every field in `set`. So two people disturb each other only in the same field. An edit without
+/// `etag` and `was` is made in any case.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/changes",
@@ -341,6 +342,7 @@ async fn import_rows(
     request: Request,
 ) -> Answer<Reply<ImportReport>> {
     require_type(&request, "text/csv", "CSV")?;
+    let _permit = acquire_costly()?;
     let key = idempotency::key(request.headers())?;
     let body = request_body::read_to_end(request.into_body(), request_body::FIELDS).await?;
     let read = |bytes: &[u8]| Ok((rows_csv::Table::read(bytes)?, Digest::new(*blake3::hash(bytes).as_bytes())));

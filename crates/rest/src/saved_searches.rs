@@ -2,9 +2,9 @@
 
 use axum::Json as Reply;
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use model::{Id, Timestamp};
+use axum::http::StatusCode;
+use axum::response::Response;
+use model::Id;
 use repository::NewDocuments;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,13 +12,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use http_core::identity::Authenticated;
-use http_core::protocol::conditional::{self, Present, Verdict};
 use http_core::server::error::Answer;
-use http_core::server::origin::RequestOrigin;
 use http_core::server::state::AppState;
 
 use super::extract::{Create, Ids, Json};
-use super::feed::Feed;
+use super::feed::{self, Feed};
 use super::search::{PassageJson, texts_word};
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::List;
@@ -53,7 +51,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(look, replace, remove))
         .routes(routes!(new_documents))
         .routes(routes!(mark))
-        .routes(routes!(feed))
+        .routes(routes!(feed_of_search))
 }
 
 /// List the caller's saved searches
@@ -199,31 +197,9 @@ async fn mark(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<SeenFor
         (status = 304, description = "The client has this state already"),
     )
 )]
-async fn feed(caller: Authenticated, Ids([id]): Ids<1>, request: Request) -> Answer<Response> {
+async fn feed_of_search(caller: Authenticated, Ids([id]): Ids<1>, request: Request) -> Answer<Response> {
     let documents = caller.session.latest_of_saved_search(id).await?;
     let changed_by: Vec<Id> = documents.found.items.iter().map(|found| found.item.modified_by).collect();
     let names = Names::of(&caller.session, changed_by).await?;
-    let origin = RequestOrigin::of(request.extensions()).map(|known| known.origin.as_str()).unwrap_or_default();
-    let text = Feed { origin, documents: &documents, names: &names }.write();
-    let etag = format!("\"{}\"", blake3::hash(text.as_bytes()).to_hex());
-    let fields = [
-        (header::ETAG, etag.clone()),
-        (header::CACHE_CONTROL, "private, no-cache".to_owned()),
-        (header::CONTENT_TYPE, "application/atom+xml; charset=utf-8".to_owned()),
-    ];
-    let present = Present { etag: &etag, modified: Timestamp::now() };
-    match conditional::evaluate(request.method(), &only_tags(request.headers()), Some(present))? {
-        Verdict::NotModified => Ok((StatusCode::NOT_MODIFIED, fields).into_response()),
-        Verdict::Proceed => Ok((fields, text).into_response()),
-    }
-}
-
-/// Returns the preconditions that a feed supports. Its entries may become fewer without a newer one, so times say
-/// nothing.
-fn only_tags(headers: &HeaderMap) -> HeaderMap {
-    let tags = headers.get_all(header::IF_NONE_MATCH).iter().cloned();
-    tags.map(|tag| (header::IF_NONE_MATCH, tag)).fold(HeaderMap::new(), |mut kept, (name, tag)| {
-        kept.append(name, tag);
-        kept
-    })
+    Ok(feed::answer(&request, |origin| Feed { origin, documents: &documents, names: &names }.write())?)
 }

@@ -11,6 +11,7 @@ use super::wire::list::{List, PageQuery, page};
 use super::wire::people::{
     NewTokenJson, NewUser, PasswordForm, SessionJson, TokenForm, TokenJson, UserChange, UserJson,
 };
+use super::wire::profile::{ProfileForm, ProfileJson};
 use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
 use http_core::server::state::AppState;
@@ -24,6 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(revoke_token))
         .routes(routes!(sessions, end_sessions))
         .routes(routes!(end_session))
+        .routes(routes!(profile, set_profile))
 }
 
 /// List users, ordered by login
@@ -222,4 +224,41 @@ async fn end_sessions(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Status
 async fn end_session(caller: Authenticated, Ids([id, session]): Ids<2>) -> Answer<StatusCode> {
     caller.session.end_web_session(id, session).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get the profile of a user
+///
+/// What the user tells about themselves. Every user may read it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/users/{id}/profile",
+    operation_id = "get_profile",
+    tag = "people",
+    params(("id" = String, Path, description = "Identifier of the user")),
+    responses((status = 200, description = "The profile", body = ProfileJson))
+)]
+async fn profile(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<ProfileJson>> {
+    Ok(Reply(ProfileJson::new(caller.session.profile(id).await?)))
+}
+
+/// Change the profile of a user
+///
+/// One's own; farm administrators change those of others. Refused with `overtaken` if `revision` is not the present
+/// one. The picture stays.
+#[utoipa::path(
+    put,
+    path = "/api/v1/users/{id}/profile",
+    operation_id = "set_profile",
+    tag = "people",
+    params(("id" = String, Path, description = "Identifier of the user")),
+    request_body = ProfileForm,
+    responses((status = 200, description = "The profile as it is now", body = ProfileJson))
+)]
+async fn set_profile(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Json(form): Json<ProfileForm>,
+) -> Answer<Reply<ProfileJson>> {
+    caller.session.set_profile(id, form.into()).await?;
+    Ok(Reply(ProfileJson::new(caller.session.profile(id).await?)))
 }

@@ -24,7 +24,37 @@ function suggestions(id, words) {
   return id;
 }
 
-function fieldFor(column, text, { yes, no, people }) {
+/** The end of the last separator between several values: semicolons in quotation marks are part of a value. */
+function lastSeparator(text) {
+  let end = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '"' && (quoted || !text.slice(end, at).trim() || text[at - 1] === '"')) quoted = !quoted;
+    if (text[at] === ";" && !quoted) end = at + 1;
+  }
+  return end;
+}
+
+/** Suggests values for what stands behind the last separator. What is in quotation marks is the server's rule (value_list.rs). */
+function suggestEach(field, id, words) {
+  suggestions(id, []);
+  field.setAttribute("list", id);
+  const typed = (word) => (!word || word.trim() !== word || /[;"]/.test(word) ? `"${word.replaceAll('"', '""')}"` : word);
+  const fill = () => {
+    const before = field.value.slice(0, lastSeparator(field.value));
+    const options = words.map((word) => make("option", { value: before ? `${before} ${typed(word)}` : typed(word) }));
+    document.getElementById(id).replaceChildren(...options);
+  };
+  field.addEventListener("input", fill);
+  field.addEventListener("focus", fill);
+}
+
+function fieldFor(column, text, { yes, no, several, people }) {
+  if (column.multiple) {
+    const field = make("input", { type: "text", title: several, "aria-description": several });
+    suggestEach(field, `grid-values-${column.id}`, column.kind === "person" ? people : (column.choices ?? column.entries ?? []));
+    return field;
+  }
   if (column.kind === "choice") return select([["", "–"], ...column.choices.map((choice) => [choice, choice])], text);
   if (column.kind === "yes-no") return select([["", "–"], ["yes", yes], ["no", no]], text);
   if (column.kind === "note" || text.includes("\n")) return make("textarea", { rows: 5 });

@@ -12,6 +12,8 @@ export class Rows {
     this.order = [];
     this.members = new Set();
     this.known = new Map();
+    /** Headings of the groups in which rows were when they were read; empty without groups. */
+    this.groups = new Map();
     /** What was typed: by row and column the text, and what the server said of it. */
     this.typed = new Map();
     this.serial = 0;
@@ -47,6 +49,7 @@ export class Rows {
   append(row) {
     const key = this.keyOf(row.id);
     if (!this.members.has(key)) this.insert(this.order.length, key);
+    if (row.group) this.groups.set(key, row.group);
     this.put(key, row);
   }
 

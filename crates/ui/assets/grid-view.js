@@ -5,11 +5,13 @@ import { make } from "./grid-edit.js";
 const AROUND = 10;
 const AHEAD = 100;
 const LONGEST = 300;
+/** Beginning of the keys of headings. */
+const HEADING = "group of ";
 const WIDTHS = { row: 56, text: 200, note: 280, number: 110, date: 130, choice: 150, person: 170, lookup: 200, "yes-no": 90, link: 200, time: 170, name: 170 };
 
 export class GridView {
   constructor(section, rows, words, events) {
-    Object.assign(this, { section, rows, words, events, height: 36, drawn: new Map(), active: { r: 0, c: 1 }, anchor: { r: 0, c: 1 } });
+    Object.assign(this, { section, rows, words, events, height: 36, lines: 0, drawn: new Map(), active: { r: 0, c: 1 }, anchor: { r: 0, c: 1 } });
     this.frame = section.querySelector(".grid-frame");
     this.table = section.querySelector("table");
     this.body = this.table.tBodies[0];
@@ -66,11 +68,50 @@ export class GridView {
     });
   }
 
+  /** Counts the lines: those of rows, and those of headings above groups, which rows know by the line that they are in. */
+  arrange() {
+    const { order, groups } = this.rows;
+    this.lines = order.length;
+    this.places = undefined;
+    if (!groups.size) return;
+    let [heading, line] = [undefined, 0];
+    this.places = order.map((key) => {
+      const group = groups.get(key) ?? heading;
+      if (group !== heading) line += 1;
+      heading = group;
+      line += 1;
+      return line - 1;
+    });
+    this.lines = line;
+  }
+
+  /** The line of a row. */
+  place(r) {
+    return this.places ? this.places[r] ?? 0 : r;
+  }
+
+  /** Whether the row is the first of a group. */
+  begins(r) {
+    return Boolean(this.places) && this.place(r) > (r ? this.place(r - 1) + 1 : 0);
+  }
+
+  /** The first row at or below a line. */
+  rowAt(line) {
+    if (!this.places) return line;
+    let [low, high] = [0, this.places.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.places[middle] < line) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   /** Numbers of the rows that are drawn. */
   span() {
     const { scrollTop, clientHeight } = this.frame;
-    const first = Math.floor(scrollTop / this.height) - AROUND;
-    const last = Math.ceil((scrollTop + clientHeight) / this.height) + AROUND;
+    const first = this.rowAt(Math.floor(scrollTop / this.height)) - AROUND;
+    const last = this.rowAt(Math.ceil((scrollTop + clientHeight) / this.height)) + AROUND;
     const end = this.rows.order.length - 1;
     const from = Math.max(0, Math.min(first, end - AROUND));
     return [from, Math.min(end, Math.max(last, from + AROUND))];
@@ -78,8 +119,13 @@ export class GridView {
 
   draw() {
     const { rows, body, drawn } = this;
+    this.arrange();
     const [first, last] = this.span();
-    const keys = rows.order.slice(first, last + 1);
+    const keys = [];
+    for (let r = first; r <= last; r += 1) {
+      if (this.begins(r)) keys.push(`${HEADING}${rows.order[r]}`);
+      keys.push(rows.order[r]);
+    }
     const kept = new Set(keys);
     const focused = document.activeElement?.closest?.("td, th");
     const lost = focused && body.contains(focused) && !kept.has(focused.parentElement.dataset.key);
@@ -92,36 +138,46 @@ export class GridView {
       line.remove();
       drawn.delete(key);
     }
+    let r = first;
     keys.forEach((key, at) => {
       let line = drawn.get(key);
       if (!line) {
-        line = this.line(key);
+        line = key.startsWith(HEADING) ? this.heading(key.slice(HEADING.length)) : this.line(key);
         drawn.set(key, line);
       }
       if (body.children[at] !== line) body.insertBefore(line, body.children[at] ?? null);
-      line.setAttribute("aria-rowindex", first + at + 2);
+      if (!line.dataset.key) return;
+      line.setAttribute("aria-rowindex", r + 2);
+      r += 1;
       if (line.dataset.bare && rows.row(key)) this.fill(line);
     });
     this.first = first;
-    if (!this.measured && body.firstElementChild) {
+    if (!this.measured && body.lastElementChild) {
       this.measured = true;
       this.top = this.table.tHead.offsetHeight;
-      const { height } = body.firstElementChild.getBoundingClientRect();
+      const { height } = body.lastElementChild.getBoundingClientRect();
       if (Math.abs(height - this.height) > 0.1) {
         this.height = height;
         this.soon();
       }
     }
-    this.table.style.marginTop = `${first * this.height}px`;
+    this.table.style.marginTop = `${(this.place(first) - (this.begins(first) ? 1 : 0)) * this.height}px`;
     this.size();
     this.table.setAttribute("aria-rowcount", rows.done ? rows.order.length + 1 : -1);
     this.select();
-    this.events.seen(first, last, keys.filter((key) => !rows.row(key)), last + AHEAD > rows.order.length);
+    const missing = rows.order.slice(first, last + 1).filter((key) => !rows.row(key));
+    this.events.seen(first, last, missing, last + AHEAD > rows.order.length);
   }
 
   /** Makes room for all rows. */
   size() {
-    this.sheet.style.height = `${this.top + this.rows.order.length * this.height}px`;
+    this.sheet.style.height = `${this.top + this.lines * this.height}px`;
+  }
+
+  /** The line above a group that begins with a row. */
+  heading(key) {
+    const text = make("span", { dir: "auto" }, this.rows.groups.get(key));
+    return make("tr", { class: "group" }, make("th", { colspan: this.rows.columns.length, scope: "rowgroup" }, text));
   }
 
   /** A row with its cells. */
@@ -203,7 +259,7 @@ export class GridView {
   refresh(keys) {
     for (const key of keys ?? [...this.drawn.keys()]) {
       const line = this.drawn.get(key);
-      if (line) this.fill(line);
+      if (line?.dataset.key) this.fill(line);
     }
     this.soon();
   }
@@ -222,7 +278,7 @@ export class GridView {
   select() {
     const { rows: [top, bottom], columns: [left, right] } = this.range();
     const alone = top === bottom && left === right;
-    [...this.body.rows].forEach((line, at) => {
+    [...this.body.rows].filter((line) => line.dataset.key).forEach((line, at) => {
       const r = this.first + at;
       [...line.cells].forEach((cell, c) => {
         const inside = r >= top && r <= bottom && c >= left && c <= right;
@@ -241,6 +297,7 @@ export class GridView {
     const clamp = (value, most) => Math.max(0, Math.min(most, value));
     this.active = { r: clamp(r, this.rows.order.length - 1), c: clamp(c, this.rows.columns.length - 1) };
     if (!extend) this.anchor = { ...this.active };
+    this.arrange();
     this.size();
     this.reveal();
     this.draw();
@@ -255,8 +312,9 @@ export class GridView {
   reveal() {
     const { frame, active, height } = this;
     const { top } = this;
-    const place = active.r * height;
-    if (place < frame.scrollTop) frame.scrollTop = place;
+    const place = this.place(active.r) * height;
+    // The heading of a group comes into sight with its first row.
+    if (place < frame.scrollTop) frame.scrollTop = place - (this.begins(active.r) ? height : 0);
     else if (place + height + top > frame.scrollTop + frame.clientHeight) frame.scrollTop = place + height + top - frame.clientHeight;
     const cell = this.table.tHead.rows[0].cells[active.c];
     const [outer, inner] = [frame.getBoundingClientRect(), cell.getBoundingClientRect()];
@@ -297,7 +355,7 @@ export class GridView {
     const most = this.frame.scrollLeft + this.frame.clientWidth - note.offsetWidth - 8;
     const start = Math.max(this.frame.scrollLeft + 8, Math.min(cell.offsetLeft, most));
     note.style.insetInlineStart = `${start}px`;
-    note.style.top = `${this.top + (active.r + 1) * this.height}px`;
+    note.style.top = `${this.top + (this.place(active.r) + 1) * this.height}px`;
     if (fresh) note.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }

@@ -320,7 +320,7 @@ class Grid {
     const kind = this.rows.columns[c];
     if (!this.rows.editable(key, kind)) return undefined;
     const cell = this.view.cell(this.view.active);
-    const field = openEditor(cell, kind, this.rows.text(key, column), typed, { yes: this.words.yes, no: this.words.no, people: this.rows.people });
+    const field = openEditor(cell, kind, this.rows.text(key, column), typed, { yes: this.words.yes, no: this.words.no, several: this.words.several, people: this.rows.people });
     this.editor = { ...field, key, column, cell };
     field.field.addEventListener("focusout", () => { if (this.editor?.field === field.field) this.commit(); });
     return this.view.point();

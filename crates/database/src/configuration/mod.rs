@@ -13,6 +13,7 @@ pub mod link_network;
 pub mod password_list;
 pub mod policy;
 pub mod principal;
+pub mod profile;
 pub mod restored;
 pub mod role;
 pub mod saved_search;

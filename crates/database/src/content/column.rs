@@ -9,7 +9,7 @@ use crate::{Reader, Row, Transaction, Value, params, statements};
 macro_rules! column_columns {
     ($of:literal) => {
         $crate::statement::column_list!($of: id, library_id, content_type_id, name, folded, kind, choices, required,
-            position, slot, role, options)
+            position, slot, role, options, multiple)
     };
 }
 
@@ -17,7 +17,7 @@ macro_rules! column_columns {
 macro_rules! insert {
     () => {
         "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required, \
-         position, slot, role, options) VALUES "
+         position, slot, role, options, multiple) VALUES "
     };
 }
 
@@ -36,10 +36,10 @@ statements! {
     NAMED = concat!("SELECT ", column_columns!("c"), ", n.collection_id, n.scope_id
         FROM column_definition c JOIN node n ON n.id = c.library_id WHERE c.folded = $1 ORDER BY c.id");
     TAKE_SLOTS = "UPDATE slot_counter SET last = last + $1 RETURNING last";
-    INSERT = insert_rows!(insert!(), 12, 1);
-    INSERT_MANY = insert_rows!(insert!(), 12, GROUP);
+    INSERT = insert_rows!(insert!(), 13, 1);
+    INSERT_MANY = insert_rows!(insert!(), 13, GROUP);
     UPDATE = "UPDATE column_definition SET content_type_id = $2, name = $3, folded = $4, choices = $5, required = $6,
-        position = $7, options = $8 WHERE id = $1";
+        position = $7, options = $8, multiple = $9 WHERE id = $1";
     DELETE = "DELETE FROM column_definition WHERE id = $1";
     TYPES = "SELECT id, name FROM content_type WHERE library_id = $1 ORDER BY folded";
     INSERT_TYPE = "INSERT INTO content_type (id, library_id, name, folded) VALUES ($1, $2, $3, $4)";
@@ -87,7 +87,7 @@ fn read(row: &Row<'_>) -> Result<ColumnRow> {
         content_type_id: row.get(2)?,
         name: row.get(3)?,
         folded: row.get(4)?,
-        kind: ColumnKind::parse(row.get::<String>(5)?.as_str(), choices)?,
+        kind: ColumnKind::parse(row.get::<String>(5)?.as_str(), choices)?.taking_multiple(row.get(12)?)?,
         required: row.get(7)?,
         position: row.get(8)?,
         slot: row.get(9)?,
@@ -158,7 +158,7 @@ fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
     Ok(last - count as i64 + 1)
 }
 
-fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 12] {
+fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 13] {
     params![
         column.id,
         column.library_id,
@@ -171,11 +171,12 @@ fn values(column: &ColumnRow, slot: i64) -> [Value<'_>; 12] {
         column.position,
         slot,
         column.role,
-        &column.options
+        &column.options,
+        column.kind.takes_multiple()
     ]
 }
 
-/// Updates everything about a column except its kind.
+/// Updates everything about a column except its kind. Whether it takes several values can change.
 pub fn update(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<()> {
     let values = params![
         column.id,
@@ -185,7 +186,8 @@ pub fn update(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<(
         choices(&column.kind),
         column.required,
         column.position,
-        &column.options
+        &column.options,
+        column.kind.takes_multiple()
     ];
     transaction.execute(UPDATE, &values).map(drop)
 }

@@ -1,5 +1,7 @@
 //! Events: the audit log of a content database, which is also the outbox for the consumers that follow it.
 
+use std::collections::HashMap;
+
 use model::{Id, Result, Timestamp};
 
 use crate::statement::{Inserts, insert_rows};
@@ -15,7 +17,7 @@ macro_rules! columns {
 /// The columns of a new event, in the order of [`values`].
 macro_rules! insert {
     () => {
-        "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES "
+        "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail, library_id) VALUES "
     };
 }
 
@@ -23,8 +25,9 @@ macro_rules! insert {
 const GROUP: usize = 16;
 
 statements! {
-    INSERT = insert_rows!(insert!(), 6, 1);
-    INSERT_MANY = insert_rows!(insert!(), 6, GROUP);
+    INSERT = concat!(insert!(), "($1, $2, $3, $4, $5, $6, COALESCE((SELECT library_id FROM node WHERE id = $4), 0))");
+    INSERT_ONE = insert_rows!(insert!(), 7, 1);
+    INSERT_MANY = insert_rows!(insert!(), 7, GROUP);
     OF_NODE = concat!("SELECT ", columns!(), " FROM event
         WHERE node_id = $1 AND sequence < $2 AND (action <> 'document.read' OR actor_id = $3 OR $3 = 0)
         ORDER BY sequence DESC LIMIT $4");
@@ -34,6 +37,17 @@ statements! {
     NEWEST = concat!("SELECT ", columns!(), " FROM event
         WHERE sequence < $1 AND action NOT IN ('document.read', 'row.create', 'row.change', 'column.compute')
         ORDER BY sequence DESC LIMIT $2");
+    OF_LIBRARY = concat!("SELECT ", columns!(), " FROM event
+        WHERE library_id = $1 AND library_id > 0 AND action NOT IN ('document.read', 'column.compute')
+        AND sequence < $2 ORDER BY {indexed sequence DESC} LIMIT $3");
+    BELOW = concat!("SELECT ", columns!(), ", library_id FROM event
+        WHERE collection_id = $1 AND action NOT IN ('document.read', 'column.compute')
+        AND sequence < $2 AND sequence >= $3 ORDER BY {indexed sequence DESC} LIMIT $4");
+    END_OF_RUN = "SELECT sequence FROM event
+        WHERE library_id = $1 AND library_id > 0 AND action NOT IN ('document.read', 'column.compute')
+        AND sequence < $2 AND sequence >= $3 AND NOT (actor_id = $4 AND action IN ('row.create', 'row.change'))
+        ORDER BY {indexed sequence DESC} LIMIT 1";
+    LIBRARIES = "SELECT id, library_id FROM node WHERE id {in $1}";
     LAST = "SELECT MAX(sequence) FROM event";
 }
 
@@ -68,15 +82,30 @@ fn read(row: &Row<'_>) -> Result<EventRow> {
     })
 }
 
-/// Adds an event. The database assigns its `sequence`.
+/// Adds an event. The database assigns its `sequence`, and notes the library or list of its item.
 pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
     transaction.execute_deferred(INSERT, &values(event))
 }
 
-/// Adds many events, in their order.
-pub fn insert_many(transaction: &mut Transaction<'_>, events: &[EventRow]) -> Result<()> {
-    let rows: Vec<_> = events.iter().map(|event| values(event).into()).collect();
-    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
+/// Adds many events, in their order. `library` is the library or list of all their items, if it is known.
+pub fn insert_many(transaction: &mut Transaction<'_>, events: &[EventRow], library: Option<Id>) -> Result<()> {
+    let libraries: HashMap<Id, Id> = match library {
+        Some(_) => HashMap::new(),
+        None => {
+            let items: Vec<Id> = events.iter().map(|event| event.node_id).collect();
+            let found =
+                transaction.query(LIBRARIES, &params![items.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            found.into_iter().collect()
+        }
+    };
+    let mut rows = Vec::with_capacity(events.len());
+    for event in events {
+        let known = library.or_else(|| libraries.get(&event.node_id).copied());
+        let mut row = Vec::from(values(event));
+        row.push(Value::from(known.unwrap_or(Id::NONE)));
+        rows.push(row);
+    }
+    transaction.insert_all(&Inserts { one: INSERT_ONE, many: INSERT_MANY, group: GROUP }, &rows)
 }
 
 fn values(event: &EventRow) -> [Value<'_>; 6] {
@@ -112,6 +141,30 @@ pub fn of_collection(
 /// Events of the content database except reads and changes of rows, older than `before`, newest first.
 pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<EventRow>> {
     reader.query(NEWEST, &params![before, limit as i64], read)
+}
+
+/// Events of the items of a library or list except reads, older than `before`, newest first. Those from before the
+/// migration that added libraries to events are missing.
+pub fn of_library(reader: &mut Reader<'_>, library: Id, before: i64, limit: usize) -> Result<Vec<EventRow>> {
+    reader.query(OF_LIBRARY, &params![library, before, limit as i64], read)
+}
+
+/// Events of a site collection except reads whose sequence is in `range`, newest first, each with the library or list
+/// where it happened; [`Id::NONE`] for one from before events knew it.
+pub fn of_all_libraries(
+    reader: &mut Reader<'_>,
+    collection: Id,
+    range: std::ops::Range<i64>,
+    limit: usize,
+) -> Result<Vec<(Id, EventRow)>> {
+    let values = params![collection, range.end, range.start, limit as i64];
+    reader.query(BELOW, &values, |row| Ok((row.get(7)?, read(row)?)))
+}
+
+/// The sequence of the last event in `range` that is none of a row of this list changed by this actor; `None` if there
+/// is none.
+pub fn before_run(reader: &mut Reader<'_>, list: Id, range: std::ops::Range<i64>, actor: Id) -> Result<Option<i64>> {
+    reader.find(END_OF_RUN, &params![list, range.end, range.start, actor], |row| row.get(0))
 }
 
 /// The sequence of the newest event of the content database; 0 when there is none.

@@ -3,11 +3,16 @@
 //! A text, note, choice or link is a JSON string; a number is a JSON number; a date is a JSON integer, its microseconds
 //! since 1970; a Boolean is 0 or 1; a person or an entry of another list is a string, the decimal identifier. So the
 //! position of a value among others follows from the fields alone, and not from the kind of its column.
+//!
+//! Several values are a JSON array of two or more of these. A single one of a column that takes several stands alone,
+//! as it does in other columns: so the records stay as they are when a column takes several values from now on.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use model::{ColumnKind, ColumnValue, Error, Result, SortValue, Timestamp};
-use serde_json::{Map, Number, Value};
+use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use serde_json::{Number, Value};
 
 /// The fields of one item, by slot.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,17 +24,35 @@ enum Field {
     Integer(i64),
     Number(f64),
     Text(String),
+    /// At least two values, none of them several itself.
+    Multiple(Vec<Self>),
 }
 
 impl Field {
-    fn of(value: &ColumnValue) -> Self {
-        match value {
+    /// Returns a value as it is stored; `None` for an empty list of values.
+    fn of(value: &ColumnValue) -> Option<Self> {
+        Some(match value {
             ColumnValue::Text(text) => Self::Text(text.clone()),
             ColumnValue::Number(number) => Self::Number(*number),
             ColumnValue::Date(time) => Self::Integer(time.micros()),
             ColumnValue::Person(id) | ColumnValue::Lookup(id) => Self::Text(id.to_string()),
             ColumnValue::YesNo(yes) => Self::Integer(i64::from(*yes)),
-        }
+            ColumnValue::Multiple(values) => {
+                let mut fields: Vec<Self> = values.iter().filter_map(Self::of).collect();
+                if fields.len() > 1 { Self::Multiple(fields) } else { fields.pop()? }
+            }
+        })
+    }
+
+    /// Returns the form to store.
+    fn stored(&self) -> Option<Value> {
+        Some(match self {
+            Self::Integer(integer) => Value::from(*integer),
+            // No column takes a number that is not finite.
+            Self::Number(number) => Value::Number(Number::from_f64(*number)?),
+            Self::Text(text) => Value::from(text.as_str()),
+            Self::Multiple(fields) => Value::Array(fields.iter().filter_map(Self::stored).collect()),
+        })
     }
 
     fn value(&self, kind: &ColumnKind) -> Option<ColumnValue> {
@@ -43,8 +66,19 @@ impl Field {
             (ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link, Self::Text(text)) => {
                 ColumnValue::Text(text.clone())
             }
+            (ColumnKind::Multiple(kind), field) => {
+                ColumnValue::Multiple(field.each().iter().map(|field| field.value(kind)).collect::<Option<_>>()?)
+            }
             _ => return None,
         })
+    }
+
+    /// Returns each of several values, or the only one.
+    fn each(&self) -> &[Self] {
+        match self {
+            Self::Multiple(fields) => fields,
+            one => std::slice::from_ref(one),
+        }
     }
 
     fn sort_value(&self) -> SortValue {
@@ -52,7 +86,55 @@ impl Field {
             Self::Integer(integer) => SortValue::number(*integer as f64),
             Self::Number(number) => SortValue::number(*number),
             Self::Text(text) => SortValue::text(text),
+            Self::Multiple(fields) => fields.first().map_or(SortValue::EMPTY, Self::sort_value),
         }
+    }
+}
+
+/// Reads a field without a JSON value in between: pages of lists read hundreds of them.
+struct FieldVisitor;
+
+impl<'de> Visitor<'de> for FieldVisitor {
+    type Value = Field;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number or several of these")
+    }
+
+    fn visit_i64<E>(self, integer: i64) -> Result<Field, E> {
+        Ok(Field::Integer(integer))
+    }
+
+    fn visit_u64<E>(self, integer: u64) -> Result<Field, E> {
+        Ok(i64::try_from(integer).map_or(Field::Number(integer as f64), Field::Integer))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Field, E> {
+        Ok(Field::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Field, E> {
+        Ok(Field::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Field, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = values.next_element()? {
+            if matches!(field, Field::Multiple(_)) {
+                return Err(A::Error::custom("several values in one of several"));
+            }
+            fields.push(field);
+        }
+        match fields.len() {
+            0 | 1 => Err(A::Error::custom("fewer than two values")),
+            _ => Ok(Field::Multiple(fields)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FieldVisitor)
     }
 }
 
@@ -62,33 +144,13 @@ impl Fields {
     /// # Errors
     /// `Corrupt`.
     pub(super) fn parse(stored: &str) -> Result<Self> {
-        let bad = || Error::corrupt("a stored record is not an object of fields");
-        let object: Map<String, Value> = serde_json::from_str(stored).map_err(|_| bad())?;
-        let fields = object.into_iter().map(|(slot, value)| {
-            let field = match value {
-                Value::String(text) => Field::Text(text),
-                Value::Number(number) => match number.as_i64() {
-                    Some(integer) => Field::Integer(integer),
-                    None => Field::Number(number.as_f64().ok_or_else(bad)?),
-                },
-                _ => return Err(bad()),
-            };
-            Ok((slot.parse().map_err(|_| bad())?, field))
-        });
-        Ok(Self(fields.collect::<Result<_>>()?))
+        let fields = serde_json::from_str(stored);
+        fields.map(Self).map_err(|_| Error::corrupt("a stored record is not an object of fields"))
     }
 
     /// Returns the text to store.
     pub(super) fn stored(&self) -> String {
-        let fields = self.0.iter().filter_map(|(slot, field)| {
-            let value = match field {
-                Field::Integer(integer) => Value::from(*integer),
-                // No column takes a number that is not finite.
-                Field::Number(number) => Value::Number(Number::from_f64(*number)?),
-                Field::Text(text) => Value::from(text.as_str()),
-            };
-            Some((slot.to_string(), value))
-        });
+        let fields = self.0.iter().filter_map(|(slot, field)| Some((slot.to_string(), field.stored()?)));
         Value::Object(fields.collect()).to_string()
     }
 
@@ -104,8 +166,8 @@ impl Fields {
 
     /// Sets or empties the field of a column.
     pub fn set(&mut self, slot: i64, value: Option<&ColumnValue>) {
-        match value {
-            Some(value) => self.0.insert(slot, Field::of(value)),
+        match value.and_then(Field::of) {
+            Some(field) => self.0.insert(slot, field),
             None => self.0.remove(&slot),
         };
     }
@@ -135,9 +197,22 @@ impl Fields {
         self.0.keys().copied().collect()
     }
 
-    /// The position of the field with this slot; `None` for an empty one.
+    /// The position of the field with this slot, by its first value; `None` for an empty one.
     pub fn sort_value(&self, slot: i64) -> Option<SortValue> {
         self.0.get(&slot).map(Field::sort_value)
+    }
+
+    /// The positions of all values but the first in the field with this slot, each of them once.
+    pub(super) fn further_sort_values(&self, slot: i64) -> Vec<SortValue> {
+        let Some(Field::Multiple(fields)) = self.0.get(&slot) else { return Vec::new() };
+        let mut values: Vec<SortValue> = Vec::with_capacity(fields.len());
+        for value in fields.iter().skip(1).map(Field::sort_value) {
+            // Different choices can have the same position.
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
     }
 
     /// Keeps the fields of these slots only.
@@ -162,6 +237,11 @@ mod tests {
             (5, ColumnKind::Date, ColumnValue::Date(Timestamp::from_micros(253_402_300_799_999_999))),
             (6, ColumnKind::Person, ColumnValue::Person(Id::new(i64::MAX))),
             (9, ColumnKind::Lookup(Id::new(5)), ColumnValue::Lookup(Id::new(i64::MAX))),
+            (
+                10,
+                ColumnKind::Multiple(Box::new(ColumnKind::Lookup(Id::new(5)))),
+                ColumnValue::Multiple([9, 3, 4].map(|id| ColumnValue::Lookup(Id::new(id))).into()),
+            ),
             (7, ColumnKind::YesNo, ColumnValue::YesNo(true)),
             (1_000_000, ColumnKind::Note, ColumnValue::Text("n\n".repeat(9))),
         ];
@@ -181,12 +261,32 @@ mod tests {
 
     #[test]
     fn damaged_fields_are_refused() {
-        for bad in ["", "[]", "{\"x\": 1}", "{\"1\": null}", "{\"1\": {}}", "{\"1\": [1]}", "{\"1\": true}"] {
+        for bad in ["", "[]", "{\"x\": 1}", "{\"1\": null}", "{\"1\": {}}", "{\"1\": true}"] {
             assert_eq!(Fields::parse(bad).unwrap_err().kind(), model::ErrorKind::Corrupt, "{bad}");
+        }
+        for bad in ["[]", "[1]", "[null, 1]", "[[1, 2], 3]", "[{}, 1]"] {
+            assert!(Fields::parse(&format!("{{\"1\": {bad}}}")).is_err(), "{bad}");
         }
         let text = Fields::parse("{\"1\": \"x\"}").unwrap();
         assert!(text.get(1, &ColumnKind::Number).is_err());
         assert!(text.get(1, &ColumnKind::Person).is_err());
+        let several = Fields::parse("{\"1\": [\"7\", \"x\"]}").unwrap();
+        assert!(several.get(1, &ColumnKind::Text).is_err());
+        assert!(several.get(1, &ColumnKind::Multiple(Box::new(ColumnKind::Person))).is_err());
+    }
+
+    #[test]
+    fn a_single_value_is_stored_alike_for_both_sorts_of_columns() {
+        let (kind, person) = (ColumnKind::Multiple(Box::new(ColumnKind::Person)), ColumnValue::Person(Id::new(7)));
+        let (mut one, mut list) = (Fields::default(), Fields::default());
+        one.set(1, Some(&person));
+        list.set(1, Some(&ColumnValue::Multiple(vec![person.clone()])));
+        assert_eq!(one, list);
+        assert_eq!(one.get(1, &kind).unwrap(), Some(ColumnValue::Multiple(vec![person.clone()])));
+        assert_eq!(one.get(1, &ColumnKind::Person).unwrap(), Some(person));
+        assert_eq!(one.further_sort_values(1), []);
+        list.set(1, Some(&ColumnValue::Multiple(Vec::new())));
+        assert!(!list.has(1));
     }
 
     /// The form is stored in databases and must never change.
@@ -199,7 +299,10 @@ mod tests {
         fields.set(5, Some(&ColumnValue::Person(Id::new(77))));
         fields.set(6, Some(&ColumnValue::YesNo(false)));
         fields.set(7, Some(&ColumnValue::Lookup(Id::new(78))));
-        let stored = "{\"12\":\"Anna\",\"3\":2.5,\"4\":1763500000000000,\"5\":\"77\",\"6\":0,\"7\":\"78\"}";
+        let several = ["b", "a"].map(|text| ColumnValue::Text(text.into()));
+        fields.set(8, Some(&ColumnValue::Multiple(several.into())));
+        let stored =
+            concat!(r#"{"12":"Anna","3":2.5,"4":1763500000000000,"5":"77","6":0,"7":"78","#, r#""8":["b","a"]}"#);
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&fields.stored()), value(stored));
         assert_eq!(Fields::parse(stored).unwrap(), fields);

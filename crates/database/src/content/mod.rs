@@ -24,6 +24,7 @@ pub mod node;
 pub mod placing;
 pub mod progress;
 pub mod property;
+pub mod recent;
 pub mod record;
 pub mod recycle;
 pub mod restored;

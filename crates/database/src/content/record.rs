@@ -5,6 +5,9 @@
 //! column. Every field that is not empty has an entry, also one in a column of another library, which a document
 //! brought along. A row has one for each empty field as well, so its entries depend on the columns of its list. So a
 //! view of a list finds empty fields last, without another statement, and a document without values costs nothing.
+//!
+//! A field with several values has the first of them at the slot of its column, by which it is sorted, and the others
+//! at the negative slot, where filters look as well. So no entry depends on whether a column takes several values.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -36,15 +39,16 @@ statements! {
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
     AFTER = "SELECT r.node_id, n.library_id FROM record r JOIN node n ON n.id = r.node_id
         WHERE r.node_id > $1 ORDER BY r.node_id LIMIT $2";
+    // The sums keep PostgreSQL from going through all items below the parent for each value.
     SAME = "SELECT f.node_id FROM field_index f JOIN node n ON n.id = f.node_id
-        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number = $3 AND f.text = $4 AND n.parent_id = $1 LIMIT $5";
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number = $3 AND f.text = $4 AND n.parent_id + 0 = $1 LIMIT $5";
     REPEATED = "SELECT 1 FROM field_index f JOIN node n ON n.id = f.node_id
-        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id + 0 = $1
         GROUP BY f.number, f.text HAVING COUNT(*) > 1 LIMIT 1";
     TOTALS = "SELECT n.scope_id, COUNT(*), SUM(CASE WHEN abs(f.number) < 1e-290 THEN 0.0 ELSE f.number * $4 END),
             MIN(f.number), MAX(f.number)
         FROM field_index f JOIN node n ON n.id = f.node_id
-        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id = $1 GROUP BY n.scope_id";
+        WHERE f.parent_id = $1 AND f.slot = $2 AND f.number < $3 AND n.parent_id + 0 = $1 GROUP BY n.scope_id";
     SLOTS_OF = "SELECT id, slot FROM column_definition WHERE library_id = $1 AND id {in $2} ORDER BY id";
     SIZES = "SELECT node_id, CAST(octet_length(fields) AS BIGINT) FROM record WHERE node_id {in $1}";
     PUT = "INSERT INTO record (node_id, fields) VALUES ($1, $2)
@@ -93,9 +97,11 @@ impl Place {
         Self { node: item.id, parent: item.parent_id, library: item.library_id, kind: item.kind }
     }
 
-    /// Returns the position of a field among those of its column; `None` if it has no entry.
-    fn sort_value(&self, fields: &Fields, slot: i64) -> Option<SortValue> {
-        fields.sort_value(slot).or_else(|| (self.kind == NodeKind::Row).then_some(SortValue::EMPTY))
+    /// Returns the entries of a field: slot and position.
+    fn entries_of(&self, fields: &Fields, slot: i64) -> impl Iterator<Item = (i64, SortValue)> {
+        let first = fields.sort_value(slot).or_else(|| (self.kind == NodeKind::Row).then_some(SortValue::EMPTY));
+        let others = fields.further_sort_values(slot).into_iter().map(move |value| (further_slot(slot), value));
+        first.into_iter().map(move |value| (slot, value)).chain(others)
     }
 
     /// Returns the entries of the item: slot and position.
@@ -110,7 +116,7 @@ impl Place {
         if self.kind == NodeKind::Row {
             all.extend(slots.iter().filter(|slot| fields.sort_value(**slot).is_none()));
         }
-        all.into_iter().filter_map(|slot| Some((slot, self.sort_value(fields, slot)?))).collect()
+        all.into_iter().flat_map(|slot| self.entries_of(fields, slot)).collect()
     }
 
     fn add_entry(&self, transaction: &mut Transaction<'_>, slot: i64, value: &SortValue) -> Result<()> {
@@ -181,6 +187,11 @@ pub fn totals(reader: &mut Reader<'_>, list: Id, slot: i64, end: f64) -> Result<
     })
 }
 
+/// Returns the slot of the entries of all values after the first in a field with several.
+pub const fn further_slot(slot: i64) -> i64 {
+    -slot
+}
+
 /// The slots of columns of a library or list.
 pub fn slots_of(reader: &mut Reader<'_>, library: Id, columns: &[Id]) -> Result<Vec<(Id, i64)>> {
     reader.query(SLOTS_OF, &params![library, columns], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -216,13 +227,45 @@ pub fn values(reader: &mut Reader<'_>, item: Id) -> Result<Vec<(Id, ColumnValue)
 /// The values of many items in the columns of one library: item, column and value.
 pub fn values_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) -> Result<Vec<(Id, Id, ColumnValue)>> {
     let columns = column::list(reader, library)?;
-    let mut values = Vec::new();
-    for (item, fields) in find_many(reader, items)? {
-        for column in &columns {
+    values_in(reader, items, &columns)
+}
+
+/// The values of many items in these columns: item, column and value.
+pub fn values_in(reader: &mut Reader<'_>, items: &[Id], columns: &[ColumnRow]) -> Result<Vec<(Id, Id, ColumnValue)>> {
+    Ok(values_within(reader, items, columns, usize::MAX)?.unwrap_or_default())
+}
+
+/// The values of many items in these columns, as [`values_in`] returns them; `None` if their records have more than
+/// `most` bytes together.
+pub fn values_within(
+    reader: &mut Reader<'_>,
+    items: &[Id],
+    columns: &[ColumnRow],
+    most: usize,
+) -> Result<Option<Vec<(Id, Id, ColumnValue)>>> {
+    let (mut bytes, mut values) = (0, Vec::new());
+    reader.for_each(FIND_MANY, &params![items], |row| {
+        let (item, stored): (Id, &str) = (row.get(0)?, row.get(1)?);
+        bytes += stored.len();
+        if bytes > most {
+            return Ok(());
+        }
+        let fields = Fields::parse(stored)?;
+        for column in columns {
             values.extend(fields.get(column.slot, &column.kind)?.map(|value| (item, column.id, value)));
         }
-    }
-    Ok(values)
+        Ok(())
+    })?;
+    Ok((bytes <= most).then_some(values))
+}
+
+/// The values of many items, as [`values_of_many`] returns them, with each of several values by itself.
+pub fn each_value_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) -> Result<Vec<(Id, Id, ColumnValue)>> {
+    let values = values_of_many(reader, items, library)?.into_iter();
+    let each = |(item, column, value): (Id, Id, ColumnValue)| {
+        value.into_each().into_iter().map(move |value| (item, column, value))
+    };
+    Ok(values.flat_map(each).collect())
 }
 
 /// Adds the records of items that have none, all in the same library or list.
@@ -258,15 +301,13 @@ pub fn change(
     }
     for (column, value) in changes {
         after.set(column.slot, *value);
-        let (old, new) = (place.sort_value(before, column.slot), place.sort_value(&after, column.slot));
-        if old == new {
-            continue;
+        let of = |fields: &Fields| place.entries_of(fields, column.slot).collect::<Vec<_>>();
+        let (old, new) = (of(before), of(&after));
+        for (slot, value) in old.iter().filter(|entry| !new.contains(entry)) {
+            place.remove_entry(transaction, *slot, value)?;
         }
-        if let Some(old) = old {
-            place.remove_entry(transaction, column.slot, &old)?;
-        }
-        if let Some(new) = new {
-            place.add_entry(transaction, column.slot, &new)?;
+        for (slot, value) in new.iter().filter(|entry| !old.contains(entry)) {
+            place.add_entry(transaction, *slot, value)?;
         }
     }
     transaction.execute_deferred(PUT, &params![item.id, after.stored()])
@@ -300,7 +341,8 @@ pub fn add_empty(transaction: &mut Transaction<'_>, list: Id, slot: i64) -> Resu
 /// Removes the entries of a column that is removed from its library or list. Its values stay in the records, unseen,
 /// until they change next.
 pub fn remove_slot(transaction: &mut Transaction<'_>, library: Id, slot: i64) -> Result<()> {
-    transaction.execute(REMOVE_SLOT, &params![library, slot]).map(drop)
+    transaction.execute(REMOVE_SLOT, &params![library, slot])?;
+    transaction.execute(REMOVE_SLOT, &params![library, further_slot(slot)]).map(drop)
 }
 
 /// Deletes the records of these items.

@@ -1,7 +1,7 @@
 //! Pages of a folder's documents, or of a list's rows, in any order, with an optional filter. Keyset paging only: each
-//! walk follows one index and begins after the last row of the page before it.
+//! walk follows one index, whose order is marked as such, and begins after the last row of the page before it.
 
-use model::{Error, Id, Result, SortValue, Timestamp};
+use model::{Error, Id, Result, SORTED_CHARS, SortValue, Timestamp};
 
 use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Sql, Value, params, statements};
@@ -21,19 +21,21 @@ macro_rules! walk {
             $place,
             " AND n.kind IN ('document', 'row') AND (n.modified_by = $5 OR $5 = 0) AND ($6 = '' OR n.media_type = $6)
             AND n.modified_at >= $7 AND n.modified_at < $8 AND ($9 = '' OR {position n.folded, $9} > 0)
-            AND ($10 = '' OR {position n.folded, $10} > 0) AND ($11 = '' OR {position n.folded, $11} > 0) ORDER BY ",
+            AND ($10 = '' OR {position n.folded, $10} > 0) AND ($11 = '' OR {position n.folded, $11} > 0)
+            ORDER BY {indexed ",
             $order,
-            " LIMIT $4"
+            "} LIMIT $4"
         )
     };
 }
 
-// A walk along the values of a column, whose slot is `$12`. `$13` is the identifier in the position.
+// A walk along the values of a column, whose slot is `$12`. `$13` is the identifier in the position. The sum keeps
+// PostgreSQL from going through all items below the parent for each value: it expects few of them.
 macro_rules! walk_values {
     ($place:literal, $order:literal) => {
         walk!(
             "field_index f CROSS JOIN node n
-                WHERE n.id = f.node_id AND n.parent_id = $1 AND f.parent_id = $1 AND f.slot = $12",
+                WHERE n.id = f.node_id AND n.parent_id + 0 = $1 AND f.parent_id = $1 AND f.slot = $12",
             $place,
             $order
         )
@@ -44,7 +46,7 @@ statements! {
     // The most frequent view: all documents by name, without any filter.
     PLAIN = concat!("SELECT ", node_columns!("n"),
         " FROM node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind IN ('document', 'row')
-        ORDER BY n.folded LIMIT $3");
+        ORDER BY {indexed n.folded} LIMIT $3");
     // The usual order of a list: its rows as they were added.
     ID_UP = walk!("node n WHERE n.parent_id = $1 AND n.kind = 'row'", "n.id > $2 AND CAST($3 AS BIGINT) = 0", "n.id");
     ID_DOWN = walk!("node n WHERE n.parent_id = $1 AND n.kind = 'row'", "n.id < $2 AND CAST($3 AS BIGINT) = 0",
@@ -75,12 +77,14 @@ statements! {
         AND ({json r.fields} -> CAST($12 AS TEXT)) IS NULL", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
     MATCHING = "SELECT node_id FROM field_index WHERE parent_id = $1 AND slot = $2
         AND (number, text) >= ($3, $4) AND (number, text) <= ($5, $6) LIMIT $7";
+    CONTAINING = "SELECT node_id FROM field_index WHERE parent_id = $1 AND slot = $2 AND number = 0
+        AND ({position text, $3} > 0 OR octet_length(text) >= $4) LIMIT $5";
     PEOPLE = "SELECT modified_by FROM node WHERE parent_id = $1 AND kind IN ('document', 'row') AND modified_by > $2
-        ORDER BY modified_by LIMIT 1";
+        ORDER BY {indexed modified_by} LIMIT 1";
     TYPES = "SELECT media_type FROM node WHERE parent_id = $1 AND kind = 'document' AND media_type > $2
-        ORDER BY media_type LIMIT 1";
+        ORDER BY {indexed media_type} LIMIT 1";
     NAMED_PEOPLE = "SELECT text FROM field_index WHERE parent_id = $1 AND slot = $2 AND number = 0 AND text > $3
-        ORDER BY text LIMIT 1";
+        ORDER BY {indexed text} LIMIT 1";
 }
 
 /// A filter on documents. Default values do not exclude anything.
@@ -197,6 +201,14 @@ pub fn matching(
     let (first, last) = (from.text.as_str(), to.text.as_str());
     let values = params![parent, slot, from.number, first, to.number, last, limit as i64];
     reader.query(MATCHING, &values, |row| row.get(0))
+}
+
+/// Items below `parent` whose text in the column with this slot may contain `part`, at most `limit`, in no order.
+/// `part` is folded and has no control characters. Also returns all items whose entry has the beginning of a longer
+/// text.
+pub fn containing(reader: &mut Reader<'_>, parent: Id, slot: i64, part: &str, limit: usize) -> Result<Vec<Id>> {
+    let values = params![parent, slot, part, SORTED_CHARS as i64, limit as i64];
+    reader.query(CONTAINING, &values, |row| row.get(0))
 }
 
 /// The distinct users who last changed a document or row below `parent`, at most `most`.

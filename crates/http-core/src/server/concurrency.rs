@@ -16,7 +16,7 @@ use crate::figures::names::TURNED_AWAY;
 
 use super::options::Limits;
 
-/// Maximum number of concurrent costly requests per user: archives, exports, workbooks that are read, comparisons of
+/// Maximum number of concurrent costly requests per user: archives, exports, tables that are read, comparisons of
 /// versions, searches through WebDAV and for more than 50 results, whole trees.
 const COSTLY: usize = 4;
 

@@ -188,13 +188,13 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidId
         | Code::InvalidIdempotencyKey
         | Code::InvalidIf
+        | Code::InvalidImage
         | Code::InvalidJson
         | Code::InvalidLength
         | Code::InvalidLink
         | Code::InvalidLinkPassword
         | Code::InvalidLockToken
         | Code::InvalidLogin
-        | Code::InvalidLogo
         | Code::InvalidMetadata
         | Code::InvalidName
         | Code::InvalidNetwork
@@ -203,6 +203,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidPasswordList
         | Code::InvalidPath
         | Code::InvalidPrecondition
+        | Code::InvalidProfile
         | Code::InvalidQuery
         | Code::InvalidScope
         | Code::InvalidStatement
@@ -210,6 +211,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidText
         | Code::InvalidTime
         | Code::InvalidValue
+        | Code::InvalidWebAddress
         | Code::InvalidXml
         | Code::ItemLocked
         | Code::JobState

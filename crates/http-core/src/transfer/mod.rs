@@ -4,9 +4,11 @@
 pub mod bundle;
 pub mod conditions;
 pub mod content;
+pub mod image;
 pub mod listing_cursor;
 pub mod query;
 pub mod receive;
 pub mod rows_csv;
 pub mod rows_xlsx;
 pub mod send;
+pub mod value_list;

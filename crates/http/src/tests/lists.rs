@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::Farm;
 
-const CSV: &[(&str, &str)] = &[("content-type", "text/csv")];
+pub(super) const CSV: &[(&str, &str)] = &[("content-type", "text/csv")];
 
-async fn list(farm: &Farm) -> String {
+pub(super) async fn list(farm: &Farm) -> String {
     let site = farm.id("").await;
     let made = farm.json("POST", &format!("/api/v1/items/{site}/lists"), json!({"name": "Tasks"})).await.expect(201);
     made.json()["id"].as_str().unwrap().to_owned()
@@ -17,12 +17,12 @@ async fn column(farm: &Farm, list: &str, name: &str, kind: &str) {
     farm.json("POST", &format!("/api/v1/items/{list}/columns"), new).await.expect(201);
 }
 
-async fn rows(farm: &Farm, list: &str) -> Vec<Value> {
+pub(super) async fn rows(farm: &Farm, list: &str) -> Vec<Value> {
     let page = farm.get(&format!("/api/v1/items/{list}/rows?limit=1000")).await.expect(200).json();
     page["items"].as_array().unwrap().clone()
 }
 
-async fn change(farm: &Farm, list: &str, key: &str, body: Value) -> Value {
+pub(super) async fn change(farm: &Farm, list: &str, key: &str, body: Value) -> Value {
     let fields = [("content-type", "application/json"), ("idempotency-key", key)];
     let fields = if key.is_empty() { &fields[..1] } else { &fields[..] };
     let path = format!("/api/v1/items/{list}/changes");

@@ -17,6 +17,7 @@ mod permits;
 mod private_connections;
 mod rights;
 mod search;
+mod several_values;
 mod storage;
 mod ui;
 mod uploads;

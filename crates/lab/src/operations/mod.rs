@@ -13,6 +13,7 @@ mod download_unchanged;
 mod edit_profile;
 mod edit_row;
 mod edit_values;
+mod feed;
 mod home_page;
 mod large_page;
 mod library_page;
@@ -43,6 +44,7 @@ mod search_page;
 mod search_query;
 mod share;
 mod sign_in;
+mod site_manager;
 mod static_file;
 mod task_list;
 mod task_row;
@@ -68,6 +70,7 @@ pub const ALL: &[Operation] = &[
     row_form::OPERATION,
     large_page::OPERATION,
     own_page::OPERATION,
+    site_manager::OPERATION,
     search_page::OPERATION,
     sign_in::OPERATION,
     edit_profile::OPERATION,
@@ -76,6 +79,7 @@ pub const ALL: &[Operation] = &[
     list_folder::OPERATION,
     properties::OPERATION,
     versions::OPERATION,
+    feed::OPERATION,
     search_name::OPERATION,
     search_query::OPERATION,
     download::OPERATION,

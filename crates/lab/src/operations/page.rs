@@ -73,7 +73,12 @@ pub async fn complete(user: &mut User, page: &ReadResponse, expected: &str) -> R
 
 /// Returns the form token of a page, which proves that a submitted form comes from it; empty if the page has none.
 pub fn form_token(page: &str) -> String {
-    let value = page.split("name=\"form_token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    hidden_field(page, "form_token")
+}
+
+/// Returns the value of a hidden field of a form; empty if the page has none.
+pub fn hidden_field(page: &str, name: &str) -> String {
+    let value = page.split(&format!("name=\"{name}\" value=\"")).nth(1).and_then(|rest| rest.split('"').next());
     value.unwrap_or_default().to_owned()
 }
 

@@ -7,7 +7,6 @@ const UNAVAILABLE: &[(&str, &str)] = &[
     ("complete-task", "workflows"),
     ("sync-with-mail", "synchronisation with mail programs"),
     ("incoming-mail", "incoming mail"),
-    ("feed", "feeds"),
     ("rpc-open", "FrontPage RPC"),
     ("rpc-save", "FrontPage RPC"),
 ];

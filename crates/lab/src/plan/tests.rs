@@ -131,11 +131,10 @@ fn what_strongroom_does_not_offer_of_the_papers_is_known() {
                 "FrontPage RPC open",
                 "FrontPage RPC save",
                 "incoming e-mail",
-                "RSS",
                 "start workflow",
                 "complete workflow task",
             ],
-            7.5,
+            6.5,
         ),
     ] {
         let plan = Plan::parse(shipped(name).unwrap()).unwrap();

@@ -263,7 +263,7 @@ fn values(reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<HashMap<Id, Vec<(
     }
     let mut found: HashMap<Id, Vec<(Id, ColumnValue)>> = HashMap::new();
     for (library, documents) in libraries {
-        for (document, column, value) in record::values_of_many(reader, &documents, library)? {
+        for (document, column, value) in record::each_value_of_many(reader, &documents, library)? {
             found.entry(document).or_default().push((column, value));
         }
     }

@@ -158,7 +158,7 @@ async fn snapshot(database: &Database, document: &NodeRow) -> Result<DocumentSna
         }
         let place = feed::places_of(reader, std::slice::from_ref(&document))?.remove(&id).unwrap_or(parent);
         // Values in columns of another library, which a document brought along, are hidden.
-        let values = record::values_of_many(reader, &[id], library)?;
+        let values = record::each_value_of_many(reader, &[id], library)?;
         let values = values.into_iter().map(|(_, column, value)| (column, value)).collect();
         let mut versions = Vec::with_capacity(indexed.len());
         for indexed in indexed {

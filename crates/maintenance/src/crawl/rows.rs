@@ -68,7 +68,7 @@ fn entries(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<(Id, Vec<Entry>)>>
         }
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
         let mut values: HashMap<Id, Vec<(Id, ColumnValue)>> = HashMap::new();
-        for (row, column, value) in record::values_of_many(reader, &ids, list)? {
+        for (row, column, value) in record::each_value_of_many(reader, &ids, list)? {
             values.entry(row).or_default().push((column, value));
         }
         for row in rows {
@@ -122,7 +122,8 @@ fn text(row: &NodeRow, values: &[(Id, ColumnValue)]) -> String {
         | ColumnValue::Date(_)
         | ColumnValue::Person(_)
         | ColumnValue::YesNo(_)
-        | ColumnValue::Lookup(_) => None,
+        | ColumnValue::Lookup(_)
+        | ColumnValue::Multiple(_) => None,
     });
     let mut has_title = false;
     let texts = texts.filter(|text| {

@@ -118,7 +118,7 @@ impl Evaluation<'_> {
     }
 
     fn column(&mut self, id: Id, kind: FormulaType) -> Evaluated {
-        match (self.values)(id).filter(|value| FormulaType::of_value(value) == kind) {
+        match (self.values)(id).filter(|value| FormulaType::of_value(value) == Some(kind)) {
             Some(ColumnValue::Text(text)) => self.text(text),
             Some(ColumnValue::Number(number)) => finite(number),
             other => Ok(other),

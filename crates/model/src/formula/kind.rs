@@ -20,9 +20,10 @@ pub enum FormulaType {
 }
 
 impl FormulaType {
-    /// Returns the type of the values in a column.
+    /// Returns the type of the values in a column, of each if it takes several.
     pub const fn of(kind: &ColumnKind) -> Self {
         match kind {
+            ColumnKind::Multiple(kind) => Self::of(kind),
             ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => Self::Text,
             ColumnKind::Number => Self::Number,
             ColumnKind::Date => Self::Date,
@@ -32,15 +33,16 @@ impl FormulaType {
         }
     }
 
-    /// Returns the type of a value.
-    pub const fn of_value(value: &ColumnValue) -> Self {
+    /// Returns the type of a value; `None` for several values, which formulas do not have.
+    pub const fn of_value(value: &ColumnValue) -> Option<Self> {
         match value {
-            ColumnValue::Text(_) => Self::Text,
-            ColumnValue::Number(_) => Self::Number,
-            ColumnValue::Date(_) => Self::Date,
-            ColumnValue::Person(_) => Self::Person,
-            ColumnValue::Lookup(_) => Self::Lookup,
-            ColumnValue::YesNo(_) => Self::YesNo,
+            ColumnValue::Text(_) => Some(Self::Text),
+            ColumnValue::Number(_) => Some(Self::Number),
+            ColumnValue::Date(_) => Some(Self::Date),
+            ColumnValue::Person(_) => Some(Self::Person),
+            ColumnValue::Lookup(_) => Some(Self::Lookup),
+            ColumnValue::YesNo(_) => Some(Self::YesNo),
+            ColumnValue::Multiple(_) => None,
         }
     }
 

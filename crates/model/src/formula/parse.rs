@@ -205,6 +205,10 @@ impl Parser<'_> {
             Token::Number(number) => leaf(Expression::Number(number), FormulaType::Number),
             Token::Column(name) => {
                 let column = self.columns.find(&name).ok_or_else(|| self.unknown_column(&name, at))?;
+                if column.kind.takes_multiple() {
+                    let name = shown(column.name);
+                    return Err(mistake(at, format!("{name} takes several values, which no formula can read")));
+                }
                 let kind = FormulaType::of(column.kind);
                 leaf(Expression::Column(column.id, kind), kind)
             }

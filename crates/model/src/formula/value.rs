@@ -91,6 +91,9 @@ pub fn said(value: Option<ColumnValue>) -> String {
         Some(ColumnValue::Number(number)) => shortest(number),
         Some(ColumnValue::YesNo(yes)) => if yes { "yes" } else { "no" }.to_owned(),
         Some(ColumnValue::Person(id) | ColumnValue::Lookup(id)) => id.to_string(),
+        Some(ColumnValue::Multiple(values)) => {
+            values.into_iter().map(|value| said(Some(value))).collect::<Vec<_>>().join("; ")
+        }
         Some(ColumnValue::Date(at)) => civil_of(day_of(at))
             .map_or_else(String::new, |Civil { year, month, day }| format!("{year:04}-{month:02}-{day:02}")),
     }

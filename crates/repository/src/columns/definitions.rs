@@ -4,32 +4,21 @@ use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
 use database::content::{library, record};
-use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result, SortValue, fold};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, Name, NodeKind, Result, fold};
 
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-use super::lookups::MAX_LOOKUPS;
 use super::options::{ColumnOptions, check_all, checked, formula_columns, invalid};
 use super::recompute;
+use super::rules::{
+    check_choices, name_taken, refuse_built_in, refuse_many_lookups, refuse_other_kind, refuse_read, refuse_repeated,
+    refuse_taken, require_type,
+};
 
 /// Limit on the columns of one library or list.
 pub(crate) const MAX_COLUMNS: usize = 200;
-/// Limit on the choices of one choice column.
-pub(crate) const MAX_CHOICES: usize = 500;
-
-/// Names of the columns that every library has, in lower case.
-const BUILT_IN: [&str; 7] = ["name", "type", "modified", "created", "by", "size", "version"];
-
-/// Names of the columns that every list has, in lower case. Files of rows have their numbers under `#`.
-const BUILT_IN_LISTS: [&str; 4] = ["modified", "created", "by", "#"];
-
-/// Returns whether a name is that of a column that every library, or every list, has. No column can be created with it.
-pub fn is_built_in_column(place: NodeKind, name: &Name) -> bool {
-    let names = if place == NodeKind::List { &BUILT_IN_LISTS[..] } else { &BUILT_IN[..] };
-    names.contains(&name.folded().as_str())
-}
 
 /// A column of a library or list.
 #[derive(Clone, Debug)]
@@ -62,7 +51,8 @@ impl Column {
 pub struct ColumnChange {
     /// Name.
     pub name: Name,
-    /// Type of its values. An existing column keeps its kind; only its choices can be changed.
+    /// Type of its values. An existing column keeps its kind; its choices can be changed, and it can take several
+    /// values from now on.
     pub kind: ColumnKind,
     /// Set when a row cannot be saved, or a document checked in, without a value.
     pub required: bool,
@@ -184,12 +174,10 @@ impl Session {
         self.change_columns(holder, "column.change", &detail, move |transaction, holder, _| {
             let mut columns = column::list(transaction, holder.id)?;
             let mut row = holder.take_column(&mut columns, id)?;
-            let is_kept = match &row.kind {
-                ColumnKind::Lookup(_) => row.kind == change.kind,
-                kind => kind.as_str() == change.kind.as_str(),
-            };
-            if !is_kept {
-                return Err(Error::invalid("the kind of a column cannot be changed: create another column"));
+            refuse_other_kind(&row, &change.kind)?;
+            if change.kind.takes_multiple() && !row.kind.takes_multiple() {
+                // Formulas read no several values.
+                refuse_read(&columns, &row)?;
             }
             require_type(transaction, holder.id, change.content_type_id)?;
             // Columns of earlier versions may have such a name. They keep it.
@@ -380,86 +368,4 @@ pub(crate) fn add_title_column(
     refuse_built_in(NodeKind::List, &column.name)?;
     let column = ColumnRow { role: Some(ColumnRole::Title), ..column.row(id, list, 0) };
     column::insert(transaction, &column).map(drop)
-}
-
-fn refuse_many_lookups(columns: &[ColumnRow], new: &ColumnKind) -> Result<()> {
-    match new.is_lookup() && columns.iter().filter(|column| column.kind.is_lookup()).count() >= MAX_LOOKUPS {
-        false => Ok(()),
-        true => Err(Error::exhausted(format!("a library or list has at most {MAX_LOOKUPS} lookup columns"))
-            .with_code(Code::TooMany)),
-    }
-}
-
-fn refuse_built_in(place: NodeKind, name: &Name) -> Result<()> {
-    match is_built_in_column(place, name) {
-        false => Ok(()),
-        true => Err(Error::conflict(format!(
-            "every {place} has a column \"{name}\" already: choose another name for this one"
-        ))
-        .with_code(Code::NameTaken)
-        .naming(&[name.as_str()])),
-    }
-}
-
-fn refuse_taken(columns: &[ColumnRow], name: &Name) -> Result<()> {
-    match columns.iter().any(|column| column.folded == name.folded()) {
-        false => Ok(()),
-        true => Err(name_taken(name, "column")),
-    }
-}
-
-fn name_taken(name: &Name, what: &str) -> Error {
-    Error::conflict(format!("there is already a {what} named \"{name}\" here: choose another name"))
-        .with_code(Code::NameTaken)
-        .naming(&[name.as_str()])
-}
-
-/// Refuses to remove a column that a formula of another one reads.
-fn refuse_read(others: &[ColumnRow], column: &ColumnRow) -> Result<()> {
-    let mark = format!("[#{}]", column.id);
-    for other in others {
-        let options = ColumnOptions::stored(other)?;
-        if [&options.formula, &options.check].into_iter().any(|formula| formula.contains(&mark)) {
-            return Err(Error::conflict(format!(
-                "a formula of the column \"{}\" reads \"{}\": change the formula first",
-                other.name, column.name
-            ))
-            .with_code(Code::ColumnRead)
-            .naming(&[other.name.as_str(), column.name.as_str()]));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses to make a column unique in which rows of a list have the same value.
-fn refuse_repeated(transaction: &mut Transaction<'_>, list: Id, column: &ColumnRow) -> Result<()> {
-    match record::repeated(transaction, list, column.slot, SortValue::EMPTY.number)? {
-        false => Ok(()),
-        true => Err(Error::conflict(format!(
-            "some rows have the same value in \"{}\": sort the list by it, and change them first",
-            column.name
-        ))
-        .with_code(Code::ValueTaken)
-        .naming(&[column.name.as_str()])),
-    }
-}
-
-fn check_choices(kind: &ColumnKind) -> Result<()> {
-    let ColumnKind::Choice(choices) = kind else { return Ok(()) };
-    let bad =
-        |choice: &String| choice.is_empty() || choice.chars().count() > 255 || choice.chars().any(char::is_control);
-    if choices.is_empty() || choices.len() > MAX_CHOICES || choices.iter().any(bad) {
-        return Err(Error::invalid(format!(
-            "a choice column has 1 to {MAX_CHOICES} choices of 1 to 255 characters without control characters"
-        )));
-    }
-    Ok(())
-}
-
-pub(super) fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {
-    let Some(id) = content_type else { return Ok(()) };
-    if column::content_types(transaction, library)?.iter().any(|(known, _)| *known == id) {
-        return Ok(());
-    }
-    Err(Error::not_found("the library has no such content type"))
 }

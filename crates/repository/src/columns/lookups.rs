@@ -69,9 +69,13 @@ impl EntryName {
     }
 }
 
-/// Lists and entries that were checked for earlier changes of one request.
+/// Entries that changes of one transaction may name.
 #[derive(Default)]
-pub(crate) struct FoundEntries(HashSet<(Id, Id)>);
+pub(crate) struct FoundEntries {
+    /// Lists and entries that were checked for earlier changes.
+    found: HashSet<(Id, Id)>,
+    view: Option<CallerView>,
+}
 
 impl FoundEntries {
     /// Returns the refusal of fields that name new entries, with code `invalid_value`, unless the caller may open all
@@ -84,25 +88,53 @@ impl FoundEntries {
         before: &Fields,
         after: &Fields,
     ) -> Result<Option<Error>> {
+        let mut named = Vec::new();
         for column in columns.rows() {
-            let ColumnKind::Lookup(list) = column.kind else { continue };
+            let ColumnKind::Lookup(list) = *column.kind.single() else { continue };
             if !before.differs_from(after, column.slot) {
                 continue;
             }
-            let Some(ColumnValue::Lookup(entry)) = after.get(column.slot, &column.kind)? else { continue };
-            if self.0.contains(&(list, entry)) {
-                continue;
-            }
-            match guard.find(transaction, entry) {
-                Ok(found) if found.node().parent_id == list && found.rights().has(Right::View) => {
-                    self.0.insert((list, entry));
+            let Some(value) = after.get(column.slot, &column.kind)? else { continue };
+            // A damaged field has no entries that could stay.
+            let kept = before.get(column.slot, &column.kind).ok().flatten();
+            for one in value.each() {
+                let ColumnValue::Lookup(entry) = one else { continue };
+                // Of several entries, those stay that were there before.
+                if kept.as_ref().is_some_and(|kept| kept.each().contains(one)) {
+                    continue;
                 }
-                Ok(_) => return Ok(Some(no_entry(column))),
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(no_entry(column))),
-                Err(error) => return Err(error),
+                named.push((column, (list, *entry)));
             }
         }
-        Ok(None)
+        self.find(transaction, guard, named.iter().map(|(_, named)| *named))?;
+        Ok(named.iter().find(|(_, named)| !self.found.contains(named)).map(|(column, _)| no_entry(column)))
+    }
+
+    /// Looks for entries of lists that the caller may open.
+    fn find(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        guard: &Guard,
+        named: impl Iterator<Item = (Id, Id)>,
+    ) -> Result<()> {
+        let wanted: HashSet<(Id, Id)> = named.filter(|named| !self.found.contains(named)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let view = match &mut self.view {
+            Some(view) => view,
+            none => none.insert(CallerView::with(guard.finder()?)),
+        };
+        let ids: Vec<Id> = wanted.iter().map(|(_, entry)| *entry).collect();
+        for some in ids.chunks(AT_ONCE) {
+            for row in node::find_many(transaction, some)? {
+                let named = (row.parent_id, row.id);
+                if row.kind == NodeKind::Row && wanted.contains(&named) && view.show(transaction, &row)?.is_some() {
+                    self.found.insert(named);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +149,7 @@ impl Session {
     #[boxed]
     pub async fn value_names(&self, place: &Target, values: &[&ColumnValue]) -> Result<ValueNames> {
         let (mut people, mut entries) = (Vec::new(), Vec::new());
-        for value in values {
+        for value in values.iter().flat_map(|value| value.each()) {
             match value {
                 ColumnValue::Person(id) => people.push(*id),
                 ColumnValue::Lookup(id) => entries.push(*id),
@@ -140,6 +172,7 @@ impl Session {
         let registry = self.registry().await?;
         let content = self.content_of(&registry, place).await?;
         let mut eyes = CallerView::of(self, &registry, &content);
+        let are_many = entries.len() > AT_ONCE;
         let read = move |reader: &mut Reader<'_>| {
             let mut names = HashMap::new();
             for some in entries.chunks(AT_ONCE) {
@@ -151,7 +184,7 @@ impl Session {
             }
             Ok(names)
         };
-        content.database.read(read).await
+        if are_many { content.database.read_long(read).await } else { content.database.read(read).await }
     }
 
     /// Returns the entry of a list that a text stands for: its title with its number, as in `Website (17)`, its title,
@@ -174,7 +207,7 @@ impl Session {
     /// Refuses a lookup column whose list is not one of the same site collection that the caller may open. The caller
     /// must be able to manage the holder.
     pub(crate) async fn require_list(&self, holder: &Target, kind: &ColumnKind) -> Result<()> {
-        let ColumnKind::Lookup(list) = *kind else { return Ok(()) };
+        let ColumnKind::Lookup(list) = *kind.single() else { return Ok(()) };
         let holder = self.library(holder).await?;
         let no_list = || {
             Error::invalid(

@@ -156,6 +156,13 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
     if has_some && column.content_type_id.is_some() {
         return Err(invalid("columns of content types have no formula, default value or check"));
     }
+    if has_some && column.kind.takes_multiple() {
+        return Err(invalid(format!(
+            "\"{}\" takes several values: it cannot have a formula, a default value, a check or the rule against \
+             duplicates",
+            column.name
+        )));
+    }
     if *unique && holder != NodeKind::List {
         return Err(invalid("only columns of lists can have values that are unique"));
     }

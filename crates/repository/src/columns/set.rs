@@ -165,12 +165,16 @@ impl ColumnSet {
         fit.collect::<Result<_>>().map(FieldChange::new)
     }
 
-    /// Returns the change that sets values as they were stored before, without any check. Columns that are not among
-    /// these are left out, and calculated ones are computed anew.
+    /// Returns the change that sets values as they were stored before, without any check. Calculated columns
+    /// are computed anew. Columns that are not among these are left out, and so are several values in a column that
+    /// takes one.
     pub(crate) fn known_change<'a>(&'a self, values: &'a [(Id, ColumnValue)]) -> FieldChange<'a> {
-        let known = |id: &Id| self.find(*id).filter(|_| !self.is_calculated(*id));
+        let known = |id: &Id, value: &ColumnValue| {
+            let fits = |column: &&ColumnRow| column.kind.takes_multiple() || !matches!(value, ColumnValue::Multiple(_));
+            self.find(*id).filter(fits).filter(|_| !self.is_calculated(*id))
+        };
         FieldChange::new(
-            values.iter().filter_map(|(id, value)| Some((known(id)?, Some(Cow::Borrowed(value))))).collect(),
+            values.iter().filter_map(|(id, value)| Some((known(id, value)?, Some(Cow::Borrowed(value))))).collect(),
         )
     }
 

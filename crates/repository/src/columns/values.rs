@@ -11,9 +11,9 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
 
-use super::definitions::require_type;
 use super::field_change::FieldChange;
 use super::fields;
+use super::rules::require_type;
 use super::set::ColumnSet;
 
 /// A change to the column values of an item.
@@ -125,8 +125,10 @@ impl Session {
     /// Refuses person values that name no principal of this farm.
     pub(crate) async fn require_people(&self, values: impl Iterator<Item = Option<&ColumnValue>> + Send) -> Result<()> {
         let mut named: Vec<Id> = values
+            .flatten()
+            .flat_map(ColumnValue::each)
             .filter_map(|value| match value {
-                Some(ColumnValue::Person(id)) => Some(*id),
+                ColumnValue::Person(id) => Some(*id),
                 _ => None,
             })
             .collect();

@@ -30,6 +30,11 @@ impl CallerView {
             content: content.clone(),
             keep: true,
         };
+        Self::with(finder)
+    }
+
+    /// Returns the view of the caller for whom this finder looks.
+    pub(crate) fn with(finder: Finder) -> Self {
         Self { finder, parents: HashMap::new() }
     }
 
@@ -111,6 +116,14 @@ impl CallerView {
         let open = parent.access.may_view(row.scope_id)
             && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
         if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns the list of a row that was shown.
+    pub(crate) fn list_of(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
+        match self.parent(reader, row)? {
+            Some((list, _)) => list.item(reader).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Returns a document as [`CallerView::show`] does; `None` too when the caller sees another version than `version`.

@@ -27,7 +27,8 @@ pub enum ValueTest {
 }
 
 impl ValueTest {
-    /// Returns whether a value passes. `folded` is a text with case folded as in names, and empty for other values.
+    /// Returns whether a single value passes. `folded` is a text with case folded as in names, and empty
+    /// for other values.
     fn passes(&self, value: &ColumnValue, folded: &str) -> bool {
         match (self, value) {
             (Self::Contains(part), ColumnValue::Text(_)) => folded.contains(&fold(part)),
@@ -106,20 +107,25 @@ impl Filter {
 
     /// Returns whether the fields of an item pass the tests on values of columns.
     pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: &Fields) -> Result<bool> {
-        // Several tests of one column stand one after the other. Its value is folded once.
-        let mut known: Option<(Id, ColumnValue, String)> = None;
+        // Several tests of one column stand one after the other. Its values are folded once. One of several that passes
+        // is enough.
+        let mut known: Option<(Id, Vec<(ColumnValue, String)>)> = None;
         for (id, test) in &self.values {
-            if known.as_ref().is_none_or(|(column, _, _)| column != id) {
+            if known.as_ref().is_none_or(|(column, _)| column != id) {
                 let column = columns.iter().find(|column| column.id == *id);
                 let value = match column {
                     Some(column) => fields.get(column.slot, &column.kind)?,
                     None => None,
                 };
                 let Some(value) = value else { return Ok(false) };
-                let folded = if let ColumnValue::Text(text) = &value { fold(text) } else { String::new() };
-                known = Some((*id, value, folded));
+                let folded = |value: ColumnValue| {
+                    let folded = if let ColumnValue::Text(text) = &value { fold(text) } else { String::new() };
+                    (value, folded)
+                };
+                known = Some((*id, value.into_each().into_iter().map(folded).collect()));
             }
-            if !known.as_ref().is_some_and(|(_, value, folded)| test.passes(value, folded)) {
+            let passes = |(value, folded): &(ColumnValue, String)| test.passes(value, folded);
+            if !known.as_ref().is_some_and(|(_, values)| values.iter().any(passes)) {
                 return Ok(false);
             }
         }

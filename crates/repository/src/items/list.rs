@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
+use database::content::column::ColumnRow;
 use database::content::{column, node, record, sorted};
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Right, fold};
+use model::{Code, ColumnKind, ColumnRole, Error, Id, MAX_PAGE, NodeKind, Result, fold};
 
 use crate::columns::unnamed_columns;
 use crate::items::attachments::set_attachments;
@@ -21,6 +22,7 @@ use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
 use super::filter::{Filter, ValueTest};
+use super::page_values::{PageValues, Values, by_item, fitting_names, fitting_values, readable, values_of};
 use super::selective;
 use super::slices::{ONE_GO, PageInProgress, Slice};
 use super::walk::{End, Listing, Progress, Walked};
@@ -31,15 +33,8 @@ const MAX_GROUPS: usize = 2_000;
 /// Limit in bytes on the data that each item of one page repeats, summed over the page: the path of the container and
 /// other shared data.
 const MAX_REPEATED_BYTES: usize = 1 << 20;
-/// Number of records that are measured at once.
-const MEASURED: usize = 100;
-/// Limit on the bytes of all stored values on one page.
-const MAX_VALUE_BYTES: i64 = 8 << 20;
 /// Maximum number of media types offered for a filter.
 const MAX_TYPES: usize = 50;
-
-/// Column values, by item and column.
-pub type Values = HashMap<(Id, Id), ColumnValue>;
 
 /// A page of a library or folder, with the columns of its library.
 #[derive(Clone, Debug)]
@@ -146,11 +141,18 @@ impl Session {
                 }
             }
             let most = fitting(MAX_PAGE, place.path.len()).min(fitting_values(reader, &items)?);
+            let columns = columns_of(reader, located, MAX_PAGE)?;
+            let values = record::values_in(reader, &readable(&items[..most.min(items.len())]), &columns)?;
+            let most = most.min(fitting_names(&items, &values));
             let next = (items.len() > most).then(|| SortKey::Row(items[most - 1].id));
             items.truncate(most);
             set_attachments(reader, &located.access, &mut items)?;
-            let (columns, values) = columns_of(reader, located, &items, MAX_PAGE)?;
-            Ok(Listed { place, page: Page { items, next }, columns, values })
+            Ok(Listed {
+                place,
+                page: Page { items, next },
+                columns: unnamed_columns(columns)?,
+                values: by_item(values),
+            })
         };
         let read = move |reader: &mut Reader<'_>, known: &Known| read(reader, known.unchecked());
         Ok(self.inspect_known(ReadDuration::Short, list, read).await?.1)
@@ -243,18 +245,18 @@ fn list_slice(
             Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
         },
     };
-    if request.columns > 0 && page.items.len() > 1 {
-        let fit = fitting_values(reader, &page.items)?;
-        if fit < page.items.len() {
-            let shorter = ListRequest { limit: fit, ..ListRequest::clone(request) };
+    let columns = columns_of(reader, located, request.columns)?;
+    let values = match values_of(reader, &page.items, &columns)? {
+        PageValues::Fitting(values) => values,
+        PageValues::TooMany(limit) => {
+            let shorter = ListRequest { limit, ..ListRequest::clone(request) };
             // A shorter page costs no more than this one did, so it is made in one go.
             return list_slice(reader, located, &shorter, order, None, &end.after(ONE_GO));
         }
-    }
+    };
     set_locked_by(reader, located, &mut page.items)?;
     set_attachments(reader, &located.access, &mut page.items)?;
-    let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
-    Ok(Slice::Done(Listed { place, page, columns, values }))
+    Ok(Slice::Done(Listed { place, page, columns: unnamed_columns(columns)?, values }))
 }
 
 /// Returns the request with its words for names turned into conditions on titles, if the place is a list.
@@ -277,23 +279,6 @@ fn titles_for_names<'a>(
         request.filter.values.extend(tests);
     }
     Ok(Cow::Owned(request))
-}
-
-/// Returns the number of items from the first whose values fit into one answer, at least one.
-fn fitting_values(reader: &mut Reader<'_>, items: &[Item]) -> Result<usize> {
-    let ids: Vec<Id> = items.iter().map(|item| item.id).collect();
-    let (mut bytes, mut fitting) = (0, 0);
-    for some in ids.chunks(MEASURED) {
-        let sizes: HashMap<Id, i64> = record::sizes(reader, some)?.into_iter().collect();
-        for id in some {
-            bytes += sizes.get(id).copied().unwrap_or(0);
-            if bytes > MAX_VALUE_BYTES {
-                return Ok(fitting.max(1));
-            }
-            fitting += 1;
-        }
-    }
-    Ok(fitting.max(1))
 }
 
 /// State of a search for the media types in use.
@@ -356,7 +341,7 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
     // A saved view may still name a column that was removed.
     let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok((Order::Plain, false)) };
     let names_entries = column.kind.is_lookup();
-    let order = match column.kind {
+    let order = match column.kind.single() {
         ColumnKind::Person | ColumnKind::Lookup(_) => {
             let named = sorted::named(reader, located.node().id, column.slot, MAX_GROUPS)?;
             match names_entries && named.len() == MAX_GROUPS {
@@ -370,28 +355,14 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
     Ok((order, names_entries))
 }
 
-/// Returns the first `most` columns of the library and the items' values in them, without the values of items that the
-/// caller may not open.
-fn columns_of(
-    reader: &mut Reader<'_>,
-    located: &Located,
-    items: &[Item],
-    most: usize,
-) -> Result<(Vec<Column>, Values)> {
+/// Returns the first `most` columns of the library or list.
+fn columns_of(reader: &mut Reader<'_>, located: &Located, most: usize) -> Result<Vec<ColumnRow>> {
     let library = located.node().library_id;
     // Attachments have no values: the columns are those of the rows.
     if most == 0 || library.is_none() || located.node().kind == NodeKind::Row {
-        return Ok((Vec::new(), HashMap::new()));
+        return Ok(Vec::new());
     }
-    let mut rows = column::list(reader, library)?;
-    rows.truncate(most);
-    let columns = unnamed_columns(rows)?;
-    let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
-    if columns.is_empty() || readable.is_empty() {
-        return Ok((columns, HashMap::new()));
-    }
-    let values = record::values_of_many(reader, &readable, library)?;
-    let shown = values.into_iter().filter(|(_, id, _)| columns.iter().any(|column| column.id == *id));
-    let values = shown.map(|(item, column, value)| ((item, column), value)).collect();
-    Ok((columns, values))
+    let mut columns = column::list(reader, library)?;
+    columns.truncate(most);
+    Ok(columns)
 }

@@ -9,7 +9,7 @@ use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::{record, sorted};
-use model::{ColumnValue, Id, NodeKind, Result, SortValue};
+use model::{ColumnValue, Id, NodeKind, Result, SortValue, fold};
 
 use crate::items::item::Item;
 use crate::items::page::Page;
@@ -76,16 +76,60 @@ pub(super) fn page(
 /// be looked up.
 fn fewest(reader: &mut Reader<'_>, parent: Id, columns: &[ColumnRow], filter: &Filter) -> Result<Option<Vec<Id>>> {
     let mut best: Option<Vec<Id>> = None;
-    for (id, test) in &filter.values {
-        let Some(column) = columns.iter().find(|column| column.id == *id) else { continue };
-        let Some((from, to)) = range(test) else { continue };
+    let (parts, ranges): (Vec<_>, Vec<_>) =
+        filter.values.iter().partition(|(_, test)| matches!(test, ValueTest::Contains(_)));
+    let mut look = |best: &mut Option<Vec<Id>>, (id, test): &(Id, ValueTest)| -> Result<()> {
+        let Some(column) = columns.iter().find(|column| column.id == *id) else { return Ok(()) };
         let limit = best.as_ref().map_or(MOST + 1, Vec::len);
-        let found = sorted::matching(reader, parent, column.slot, &from, &to, limit)?;
-        if found.len() < limit {
-            best = Some(found);
+        let Some(mut found) = candidates(reader, (parent, column.slot), test, limit)? else { return Ok(()) };
+        if column.kind.takes_multiple() && found.len() < limit {
+            // There are the values after the first.
+            let Some(others) = candidates(reader, (parent, record::further_slot(column.slot)), test, limit)? else {
+                return Ok(());
+            };
+            found.extend(others);
+            found.sort_unstable();
+            found.dedup();
         }
+        if found.len() < limit {
+            *best = Some(found);
+        }
+        Ok(())
+    };
+    for range in ranges {
+        look(&mut best, range)?;
+    }
+    // Looking for a part of a text goes through all entries of the column, so it comes last, only if it must, and once.
+    if best.is_none()
+        && let Some(longest) = parts.into_iter().max_by_key(|(_, test)| length_of_part(test))
+    {
+        look(&mut best, longest)?;
     }
     Ok(best)
+}
+
+fn length_of_part(test: &ValueTest) -> usize {
+    if let ValueTest::Contains(part) = test { part.len() } else { 0 }
+}
+
+/// Returns items whose value in a column may pass a test, among them all that do, at most `limit`; `None` if the index
+/// of the column cannot tell.
+fn candidates(
+    reader: &mut Reader<'_>,
+    (parent, slot): (Id, i64),
+    test: &ValueTest,
+    limit: usize,
+) -> Result<Option<Vec<Id>>> {
+    if let ValueTest::Contains(part) = test {
+        let part = fold(part);
+        // Entries have no control characters.
+        if part.is_empty() || part.chars().any(char::is_control) {
+            return Ok(None);
+        }
+        return sorted::containing(reader, parent, slot, &part, limit).map(Some);
+    }
+    let Some((from, to)) = range(test) else { return Ok(None) };
+    sorted::matching(reader, parent, slot, &from, &to, limit).map(Some)
 }
 
 /// Returns the positions between which a column has all values that pass a test.

@@ -77,7 +77,11 @@ impl Session {
         }
     }
 
-    async fn permit_to_walk(&self) -> Result<RunningTask<'_>> {
+    /// Waits for a permit for a long walk, of which each caller has few at a time.
+    ///
+    /// # Errors
+    /// `Exhausted` with code `too_many_requests`.
+    pub(super) async fn permit_to_walk(&self) -> Result<RunningTask<'_>> {
         let permit = self.repository.inner.listing_limits.acquire(self.principal.id, PERMIT_TIMEOUT).await;
         permit.ok_or_else(|| {
             Error::exhausted("other listings of yours are still being prepared: wait until they are complete")

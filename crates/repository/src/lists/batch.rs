@@ -373,7 +373,7 @@ impl<'a> Batch<'a> {
         let events = rows.iter().map(event).collect::<Result<Vec<_>>>()?;
         node::insert_many(transaction, &rows)?;
         record::insert_many(transaction, &rows.iter().zip(&fields).collect::<Vec<_>>())?;
-        guard.record_all(transaction, &events)
+        guard.record_all(transaction, &events, rows.first().map(|row| row.library_id))
     }
 }
 

@@ -15,18 +15,19 @@ use super::change::{RowChange, RowOutcome};
 
 /// Limit on the changes in one request.
 pub const MAX_CHANGES: usize = 1_000;
-/// Limit on the fields that one request sets.
-const MAX_FIELDS: usize = 20_000;
+/// Limit on the values that one request sets.
+const MAX_VALUES_PER_REQUEST: usize = 20_000;
 
-/// Refuses more changes, or more fields that they set, than one request can make.
+/// Refuses more changes, or more values that they set, than one request can make.
 ///
 /// # Errors
 /// `Invalid` with code `too_much_at_once`.
-pub fn require_few_changes(changes: usize, fields: usize) -> Result<()> {
-    match changes <= MAX_CHANGES && fields <= MAX_FIELDS {
+pub fn require_few_changes(changes: usize, values: usize) -> Result<()> {
+    match changes <= MAX_CHANGES && values <= MAX_VALUES_PER_REQUEST {
         true => Ok(()),
         false => Err(Error::invalid(format!(
-            "at most {MAX_CHANGES} rows and {MAX_FIELDS} fields can be changed at once: send several requests"
+            "at most {MAX_CHANGES} rows and {MAX_VALUES_PER_REQUEST} values can be changed at once: send several \
+             requests"
         ))
         .with_code(Code::TooMuchAtOnce)),
     }
@@ -49,7 +50,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Conflict` with code `wrong_kind` for an item that is not a list; `Invalid` with code
-    /// `too_much_at_once` for more than 1,000 rows, 20,000 fields, or rows with more text than one transaction takes.
+    /// `too_much_at_once` for more than 1,000 rows, 20,000 values, or rows with more text than one transaction takes.
     #[boxed]
     pub async fn change_rows(&self, list: &Target, changes: Vec<RowChange>, atomic: bool) -> Result<Vec<RowOutcome>> {
         self.change(list, changes, if atomic { Extent::All } else { Extent::Possible }).await
@@ -101,7 +102,10 @@ impl Session {
     }
 
     async fn change(&self, list: &Target, changes: Vec<RowChange>, extent: Extent) -> Result<Vec<RowOutcome>> {
-        require_few_changes(changes.len(), changes.iter().map(|change| change.values().count()).sum())?;
+        // An empty field counts as well, and so does each of several values.
+        let count = |value: Option<&ColumnValue>| value.map_or(1, |value| value.each().len().max(1));
+        let values = changes.iter().flat_map(RowChange::values).map(count).sum();
+        require_few_changes(changes.len(), values)?;
         let located = self.locate(list).await?.viewed()?;
         located.require_kind(NodeKind::List)?;
         let guard = self.guard([&*located])?;

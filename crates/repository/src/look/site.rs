@@ -3,10 +3,9 @@
 use async_recursion::async_recursion as boxed;
 use database::content::{collection, node, site};
 use database::{Reader, Transaction};
-use model::{Accent, Code, Error, ErrorKind, Id, NodeKind, Result, Right};
+use model::{Accent, Code, Error, ErrorKind, Id, NodeKind, Result, Right, SmallImage};
 
 use super::links::{MAX_LABEL, MAX_LINKS, check_link};
-use super::logo::LogoImage;
 use super::options::{NavigationEntry, NavigationTarget, SiteOptions};
 use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
@@ -58,7 +57,7 @@ pub struct SiteLookChange {
     /// The new links, in order.
     pub links: Option<Vec<SiteLink>>,
     /// The new logo; `Some(None)` removes it.
-    pub logo: Option<Option<LogoImage>>,
+    pub logo: Option<Option<SmallImage>>,
     /// The document that the site opens with; `Some(None)` for its contents.
     pub home: Option<Option<Id>>,
 }
@@ -188,10 +187,10 @@ impl Session {
     /// # Errors
     /// `NotFound`, also for a site without one.
     #[boxed]
-    pub async fn site_logo(&self, target: &Target) -> Result<LogoImage> {
+    pub async fn site_logo(&self, target: &Target) -> Result<SmallImage> {
         let read = |reader: &mut Reader<'_>, located: &Viewed| site::logo(reader, located.node().id);
         let (media_type, bytes) = self.view(target, read).await?.1.ok_or_else(no_item)?;
-        Ok(LogoImage { media_type, bytes })
+        Ok(SmallImage { media_type, bytes })
     }
 
     /// Returns the items of the navigation that the caller may know of.

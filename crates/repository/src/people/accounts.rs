@@ -2,7 +2,9 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::configuration::{account, event, farm, group, known_device, principal, saved_search, token, web_session};
+use database::configuration::{
+    account, event, farm, group, known_device, principal, profile, saved_search, token, web_session,
+};
 use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
 use crate::Session;
@@ -190,6 +192,7 @@ impl Session {
             account::set_password(tx, id, None)?;
             token::remove_all(tx, id)?;
             saved_search::remove_all(tx, id)?;
+            profile::remove(tx, id)?;
             group::remove_memberships(tx, id)?;
             record(tx, actor, "account.delete", id, &before.login)
         };
@@ -357,7 +360,7 @@ fn difference(before: &Account, after: &Account) -> String {
     format!("{}: {}", before.login, if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
 }
 
-fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: &str) -> Result<()> {
+pub(super) fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: &str) -> Result<()> {
     event::record(tx, Timestamp::now(), actor, action, &format!("account {account}"), detail)
 }
 

@@ -5,13 +5,15 @@ use std::collections::{HashMap, HashSet};
 use async_recursion::async_recursion as boxed;
 use database::configuration::principal;
 use database::{Database, Reader};
-use model::{Code, Error, Id, Result, fold};
+use model::{Code, Error, Id, PrincipalKind, Result, fold};
 
 use super::PrincipalName;
 use crate::Session;
 
 /// Maximum number of principals that one search returns.
 const MAX_FOUND: usize = 50;
+/// Maximum number of words by which a search for users looks.
+const MAX_WORDS: usize = 500;
 /// Number of names that one statement looks up.
 const NAMES_AT_ONCE: usize = 500;
 
@@ -20,14 +22,35 @@ impl Session {
     /// `prefix`, ignoring case. An empty prefix finds the first ones. All signed-in users may search.
     #[boxed]
     pub async fn search_principals(&self, prefix: &str, limit: usize) -> Result<Vec<PrincipalName>> {
-        let (prefix, limit) = (fold(prefix.trim()), limit.min(MAX_FOUND));
+        let limit = limit.min(MAX_FOUND);
+        // One principal may be found by several words.
+        let mut found = self.named(prefix, 4 * limit, limit).await?;
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Returns up to `limit` (at most 50) of the users that [`Session::search_principals`] finds, without groups, and
+    /// whether there may be others.
+    #[boxed]
+    pub async fn search_users(&self, prefix: &str, limit: usize) -> Result<(Vec<PrincipalName>, bool)> {
+        let limit = limit.min(MAX_FOUND);
+        let mut found = self.named(prefix, MAX_WORDS, MAX_WORDS).await?;
+        let is_cut = found.len() == MAX_WORDS;
+        found.retain(|one| one.kind == PrincipalKind::User);
+        let are_more = found.len() > limit;
+        found.truncate(limit);
+        Ok((found, is_cut || are_more))
+    }
+
+    /// Returns the users and groups of the first `words` that begin with `prefix`, at most `limit`.
+    async fn named(&self, prefix: &str, words: usize, limit: usize) -> Result<Vec<PrincipalName>> {
+        let prefix = fold(prefix.trim());
         if prefix.contains(char::is_control) {
             return Ok(vec![]);
         }
         let search = move |reader: &mut Reader| {
             let mut seen = HashSet::new();
-            // One principal may be found by several words.
-            let mut found = principal::search(reader, &prefix, 4 * limit)?;
+            let mut found = principal::search(reader, &prefix, words)?;
             found.retain(|id| seen.insert(*id));
             found.truncate(limit);
             let names = principal::names(reader, &found)?;

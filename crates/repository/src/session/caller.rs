@@ -85,6 +85,15 @@ impl Session {
         self.inspect(ReadDuration::Short, target, |known| known.viewed(), f).await
     }
 
+    /// Finds an item that the caller may view and runs `f`, which may take long, on the same snapshot.
+    pub(crate) async fn view_long<T: Send + 'static>(
+        &self,
+        target: &Target,
+        f: impl FnOnce(&mut Reader<'_>, &Viewed) -> Result<T> + Send + 'static,
+    ) -> Result<(Viewed, T)> {
+        self.inspect(ReadDuration::Long, target, |known| known.viewed(), f).await
+    }
+
     /// Finds an item on which the caller has a right and runs `f` on the same snapshot.
     ///
     /// # Errors

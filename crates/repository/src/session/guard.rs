@@ -254,7 +254,8 @@ impl Guard {
         &self.registry
     }
 
-    fn finder(&self) -> Result<Finder> {
+    /// Returns what finds items as the caller sees them at this point of the transaction.
+    pub(crate) fn finder(&self) -> Result<Finder> {
         let database = self.registry.collection(self.collection_id)?.database_id;
         Ok(Finder {
             repository: self.repository.clone(),
@@ -321,9 +322,15 @@ impl Guard {
         })
     }
 
-    /// Records many events that [`Guard::event`] made.
-    pub(crate) fn record_all(&self, transaction: &mut Transaction<'_>, events: &[EventRow]) -> Result<()> {
-        event::insert_many(transaction, events)
+    /// Records many events that [`Guard::event`] made. `library` is the library or list of all their items, if it is
+    /// known.
+    pub(crate) fn record_all(
+        &self,
+        transaction: &mut Transaction<'_>,
+        events: &[EventRow],
+        library: Option<Id>,
+    ) -> Result<()> {
+        event::insert_many(transaction, events, library)
     }
 }
 

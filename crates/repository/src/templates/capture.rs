@@ -14,7 +14,7 @@ use model::{
 
 use super::format::{
     ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS,
-    MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, invalid, value_to_toml,
+    MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, each, invalid, value_to_toml,
 };
 use super::view_query;
 use crate::columns::ColumnSet;
@@ -182,8 +182,8 @@ impl Session {
         let (mut columns, types) = self.columns(&target).await?;
         // A template knows no other list of this site collection.
         let list_name = |list: Id| lists.iter().find(|(id, _)| *id == list).map(|(_, name)| name.clone());
-        columns.retain(|column| match column.kind {
-            ColumnKind::Lookup(list) => list_name(list).is_some(),
+        columns.retain(|column| match column.kind.single() {
+            ColumnKind::Lookup(list) => list_name(*list).is_some(),
             _ => true,
         });
         drop_unreadable(&mut columns);
@@ -239,26 +239,37 @@ fn number_entries(lists: &mut [ListTemplate], mut rows: Vec<Vec<Id>>) {
             lookups.collect()
         })
         .collect();
-    let entry = |value: Option<&toml::Value>| value.and_then(toml::Value::as_integer).map(Id::new);
+    let entries_of = |row: &toml::Table, column: &str| -> Vec<Id> {
+        row.get(column).map_or(&[][..], each).iter().filter_map(toml::Value::as_integer).map(Id::new).collect()
+    };
     let list_of: HashMap<Id, usize> =
         rows.iter().enumerate().flat_map(|(list, rows)| rows.iter().map(move |row| (*row, list))).collect();
-    // Rows that need a row that is not there go, and then those that need them.
-    let mut needed_by: HashMap<Id, Vec<Id>> = HashMap::new();
+    // Rows that need a row that is not there go, and then those that need them. Of several entries, one is enough: each
+    // need is the row with the number of entries that it still has.
+    let mut needs: Vec<(Id, usize)> = Vec::new();
+    let mut needed_by: HashMap<Id, Vec<usize>> = HashMap::new();
     let mut lost: Vec<Id> = Vec::new();
     for ((list, ids), lookups) in lists.iter().zip(&rows).zip(&lookups) {
         for (row, id) in list.rows.iter().zip(ids) {
             for (column, named, _) in lookups.iter().filter(|(_, _, required)| *required) {
-                match entry(row.get(column)).filter(|entry| list_of.get(entry) == Some(named)) {
-                    Some(entry) => needed_by.entry(entry).or_default().push(*id),
-                    None => lost.push(*id),
+                let mut entries = entries_of(row, column);
+                entries.retain(|entry| list_of.get(entry) == Some(named));
+                if entries.is_empty() {
+                    lost.push(*id);
                 }
+                entries.iter().for_each(|entry| needed_by.entry(*entry).or_default().push(needs.len()));
+                needs.push((*id, entries.len()));
             }
         }
     }
     let mut gone: HashSet<Id> = HashSet::new();
     while let Some(row) = lost.pop() {
         if gone.insert(row) {
-            lost.extend(needed_by.remove(&row).unwrap_or_default());
+            for need in needed_by.remove(&row).unwrap_or_default() {
+                let (row, left) = &mut needs[need];
+                *left -= 1;
+                lost.extend((*left == 0).then_some(*row));
+            }
         }
     }
     for (list, ids) in lists.iter_mut().zip(&mut rows) {
@@ -274,9 +285,16 @@ fn number_entries(lists: &mut [ListTemplate], mut rows: Vec<Vec<Id>>) {
     for (list, lookups) in lists.iter_mut().zip(&lookups) {
         for row in &mut list.rows {
             for (column, named, _) in lookups {
-                let found = entry(row.get(column)).and_then(|entry| numbers.get(&entry));
-                match found.filter(|(list, _)| list == named).map(|(_, number)| *number) {
-                    Some(number) => drop(row.insert(column.clone(), toml::Value::Integer(number))),
+                let is_array = row.get(column).is_some_and(toml::Value::is_array);
+                let found = entries_of(row, column).into_iter().filter_map(|entry| numbers.get(&entry));
+                let found = found.filter(|(list, _)| list == named).map(|(_, number)| toml::Value::Integer(*number));
+                let mut found: Vec<toml::Value> = found.collect();
+                let value = match is_array {
+                    true => Some(toml::Value::Array(found)).filter(|array| !each(array).is_empty()),
+                    false => found.pop(),
+                };
+                match value {
+                    Some(value) => drop(row.insert(column.clone(), value)),
                     None => drop(row.remove(column)),
                 }
             }
@@ -318,7 +336,7 @@ fn column_template(
     list_name: impl Fn(Id) -> Option<String>,
 ) -> ColumnTemplate {
     let mut choices: Vec<Text> = Vec::new();
-    if let ColumnKind::Choice(all) = &column.kind {
+    if let ColumnKind::Choice(all) = column.kind.single() {
         for choice in all {
             if choices.iter().all(|known| known.key() != choice) {
                 choices.push(Text::Same(choice.clone()));
@@ -329,9 +347,10 @@ fn column_template(
         name: Text::Same(column.name.clone()),
         kind: column.kind.as_str().to_owned(),
         required: column.required && column.role != Some(ColumnRole::Title),
+        multiple: column.kind.takes_multiple(),
         choices,
-        list: match column.kind {
-            ColumnKind::Lookup(list) => list_name(list),
+        list: match column.kind.single() {
+            ColumnKind::Lookup(list) => list_name(*list),
             _ => None,
         },
         role: column.role.map(|role| role.as_str().to_owned()),
@@ -359,12 +378,15 @@ fn rows_of(reader: &mut Reader<'_>, list: &Viewed, shown: &[Id], most: usize) ->
         let mut row = toml::Table::new();
         for ColumnRow { slot, kind, name, .. } in &columns {
             let fits = |value: &ColumnValue| {
-                kind.check(value).is_ok() && !matches!(value, ColumnValue::Text(text) if text.is_empty())
+                kind.single().check(value).is_ok() && !matches!(value, ColumnValue::Text(text) if text.is_empty())
             };
-            let value = fields.get(*slot, kind)?.filter(fits);
-            if let Some(ColumnValue::Text(text)) = &value {
-                left = left.checked_sub(text.len()).ok_or_else(too_large)?;
+            let values = fields.get(*slot, kind)?.map(ColumnValue::into_each).unwrap_or_default();
+            for value in values.iter().filter(|value| fits(value)) {
+                if let ColumnValue::Text(text) = value {
+                    left = left.checked_sub(text.len()).ok_or_else(too_large)?;
+                }
             }
+            let value = ColumnValue::joined(kind, values.into_iter().filter(fits).collect());
             if let Some(value) = value.as_ref().and_then(value_to_toml) {
                 row.insert(name.clone(), value);
             }

@@ -120,7 +120,7 @@ impl<'a> Plan<'a> {
             let of = column.content_type.as_deref();
             let is_title = column.role.is_some();
             let kind = match &column.list {
-                Some(list) => ColumnKind::Lookup(self.list_id(list)?),
+                Some(list) => ColumnKind::Lookup(self.list_id(list)?).taking_multiple(column.multiple)?,
                 None => kind_of(column, self.language)?,
             };
             self.columns.push(ColumnRow {
@@ -267,13 +267,17 @@ impl<'a> Plan<'a> {
             record::insert_many(transaction, of_list)?;
         }
         pages::store(transaction, self.guard, checked, self.pages, self.now)?;
-        self.guard.record_all(transaction, &self.events)
+        self.guard.record_all(transaction, &self.events, None)
     }
 }
 
 /// Returns a value with the identifier of the row whose number a lookup has, and others as they are.
 fn entry_of(kind: &ColumnKind, value: &ColumnValue, rows_of: &HashMap<Id, Vec<Id>>) -> Result<ColumnValue> {
     match (kind, value) {
+        (ColumnKind::Multiple(kind), ColumnValue::Multiple(values)) => {
+            let values = values.iter().map(|value| entry_of(kind, value, rows_of));
+            Ok(ColumnValue::Multiple(values.collect::<Result<_>>()?))
+        }
         (ColumnKind::Lookup(list), ColumnValue::Lookup(number)) => {
             let at = usize::try_from(number.get() - 1).ok();
             let row = rows_of.get(list).zip(at).and_then(|(rows, at)| rows.get(at));

@@ -117,7 +117,7 @@ pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemp
                 }
             }
             _ => {
-                let column = key.strip_prefix("f-").and_then(own);
+                let column = key.strip_prefix("f-").and_then(own).map(|(id, name, kind)| (id, name, kind.single()));
                 match column {
                     Some((_, _, ColumnKind::Person | ColumnKind::Lookup(_))) | None => {}
                     Some((_, _, ColumnKind::Choice(choices))) if !choices.iter().any(|choice| choice == value) => {}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, Result};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, MAX_VALUES_PER_FIELD, Name, Result};
 use repository::{Column, ColumnChange, ColumnOptions, ContentType};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +21,8 @@ pub struct ColumnJson {
     pub name: String,
     /// `text`, `note`, `number`, `date`, `choice`, `person`, `yes-no`, `link` or `lookup`.
     pub kind: &'static str,
+    /// Set when a field has several values: of choices, people, or entries of another list.
+    pub multiple: bool,
     /// Options of a choice column.
     pub choices: Vec<String>,
     /// The list whose entries a lookup column takes; null for other kinds.
@@ -52,11 +54,12 @@ impl From<Column> for ColumnJson {
             id: column.id.to_string(),
             name: column.name,
             kind: column.kind.as_str(),
-            choices: match &column.kind {
+            multiple: column.kind.takes_multiple(),
+            choices: match column.kind.single() {
                 ColumnKind::Choice(choices) => choices.clone(),
                 _ => Vec::new(),
             },
-            list: match &column.kind {
+            list: match column.kind.single() {
                 ColumnKind::Lookup(list) => Some(list.to_string()),
                 _ => None,
             },
@@ -99,6 +102,10 @@ pub struct ColumnForm {
     /// kind.
     #[schema(value_type = super::rules::ColumnWord)]
     pub kind: String,
+    /// Set when a field of a choice, person or lookup column has several values, 1 to 20. An existing column can have
+    /// them from now on, but not lose them.
+    #[serde(default)]
+    pub multiple: bool,
     /// Options of a choice column.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
@@ -147,7 +154,7 @@ impl ColumnForm {
         };
         Ok(ColumnChange {
             name: Name::new(self.name)?,
-            kind: ColumnKind::parse(&self.kind, choices)?,
+            kind: ColumnKind::parse(&self.kind, choices)?.taking_multiple(self.multiple)?,
             required: self.required,
             content_type_id: self.content_type.map(|id| id.0),
             options: ColumnOptions {
@@ -166,7 +173,7 @@ impl ColumnForm {
 #[derive(Serialize, ToSchema)]
 pub struct ValuesJson {
     /// Values by column identifier: a text, a number, `true` or `false`, a time, or the identifier of a person
-    /// or of an entry of another list.
+    /// or of an entry of another list; an array of 1 to 20 of these for a column that takes several.
     pub values: BTreeMap<String, Value>,
     /// The item's content type.
     pub content_type: Option<String>,
@@ -176,7 +183,8 @@ pub struct ValuesJson {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValuesForm {
-    /// New values by name or identifier of the column; null clears a value.
+    /// New values by name or identifier of the column; null clears a value. An array of 1 to 20 values for a column
+    /// that takes several.
     #[serde(default)]
     pub values: HashMap<String, Value>,
     /// New content type; null removes it.
@@ -198,17 +206,36 @@ pub fn json(value: ColumnValue) -> Value {
         ColumnValue::Date(at) => time::format(at).into(),
         ColumnValue::Person(id) | ColumnValue::Lookup(id) => id.to_string().into(),
         ColumnValue::YesNo(yes) => yes.into(),
+        ColumnValue::Multiple(values) => values.into_iter().map(json).collect(),
     }
 }
 
 /// Parses a value for a column; null means no value.
 pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let refused = |reason: String| Error::invalid(format!("{}: {reason}", column.name)).with_code(Code::InvalidValue);
+    match (&column.kind, value) {
+        (ColumnKind::Multiple(_), Value::Array(values)) if values.len() > MAX_VALUES_PER_FIELD => {
+            Err(refused(format!("a field has at most {MAX_VALUES_PER_FIELD} values")))
+        }
+        (ColumnKind::Multiple(kind), Value::Array(values)) => {
+            let values = values.into_iter().map(|value| one_value(column, kind, value));
+            values.collect::<Result<_>>().map(ColumnValue::Multiple).map(Some)
+        }
+        (ColumnKind::Multiple(_), _) => Err(refused("the column takes several values: send an array".to_owned())),
+        (kind, value) => one_value(column, kind, value).map(Some),
+    }
+}
+
+/// Parses a value that is not several.
+fn one_value(column: &Column, kind: &ColumnKind, value: Value) -> Result<ColumnValue> {
     let misfit = || {
-        Error::invalid(format!("{}: the value does not fit a {} column", column.name, column.kind.as_str()))
+        Error::invalid(format!("{}: the value does not fit a {} column", column.name, kind.as_str()))
             .with_code(Code::InvalidValue)
     };
-    let read = match (&column.kind, value) {
-        (_, Value::Null) => return Ok(None),
+    Ok(match (kind, value) {
         (ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link, Value::String(text)) => {
             ColumnValue::Text(text)
         }
@@ -218,8 +245,7 @@ pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
         (ColumnKind::Lookup(_), Value::String(text)) => ColumnValue::Lookup(text.parse::<Id>().map_err(|_| misfit())?),
         (ColumnKind::YesNo, Value::Bool(yes)) => ColumnValue::YesNo(yes),
         _ => return Err(misfit()),
-    };
-    Ok(Some(read))
+    })
 }
 
 /// Columns, found by name or identifier.

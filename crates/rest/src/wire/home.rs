@@ -59,10 +59,10 @@ impl HomeJson {
     }
 }
 
-/// An event concerning a document.
+/// An event concerning an item.
 #[derive(Serialize, ToSchema)]
 pub struct HappeningJson {
-    /// The document as it is now.
+    /// The item as it is now; the list if it concerned several rows.
     pub item: ItemJson,
     /// Time at which it happened.
     pub at: String,
@@ -70,20 +70,24 @@ pub struct HappeningJson {
     pub actor: Option<PersonJson>,
     /// The action, such as `document.replace`.
     pub action: String,
+    /// Number of items. More than 1 only for rows of a list.
+    pub items: u64,
+    /// True if further rows were not counted.
+    pub are_more: bool,
 }
 
 impl HappeningJson {
     /// Creates the JSON form of all events, with the names of all users in them.
     pub async fn all(session: &Session, happenings: Vec<ItemEvent>) -> Result<Vec<Self>> {
         let names = Names::of(session, happenings.iter().map(|happening| happening.actor)).await?;
-        let (items, rest): (Vec<_>, Vec<_>) =
-            happenings.into_iter().map(|told| (told.item, (told.at, told.actor, told.action))).unzip();
-        let items = item::items(session, items).await?;
-        let told = items.into_iter().zip(rest).map(|(item, (at, actor, action))| Self {
+        let items = item::items(session, happenings.iter().map(|told| told.item.clone()).collect()).await?;
+        let told = items.into_iter().zip(happenings).map(|(item, told)| Self {
             item,
-            at: time::format(at),
-            actor: names.optional_person(actor),
-            action,
+            at: time::format(told.at),
+            actor: names.optional_person(told.actor),
+            action: told.action,
+            items: told.items as u64,
+            are_more: told.are_more,
         });
         Ok(told.collect())
     }

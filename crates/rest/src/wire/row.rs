@@ -54,7 +54,7 @@ pub struct RowJson {
     /// Number of attachments that the caller may see; null for callers who may not open the row. They are the children
     /// of the row.
     pub attachments: Option<u64>,
-    /// Values by column identifier. Empty fields are left out.
+    /// Values by column identifier. Empty fields are left out. An array for a column that takes several values.
     pub values: BTreeMap<String, Value>,
 }
 
@@ -97,7 +97,7 @@ impl RowJson {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRow {
-    /// Values by name or identifier of the column.
+    /// Values by name or identifier of the column; an array for a column that takes several.
     pub values: HashMap<String, Value>,
 }
 
@@ -128,7 +128,7 @@ pub struct RowChangeForm {
     /// `etag` is not that of the present revision, the row is edited only as long as these values are unchanged.
     #[serde(default)]
     pub was: HashMap<String, Value>,
-    /// New values by name or identifier of the column; null empties a field.
+    /// New values by name or identifier of the column, as for a new row; null empties a field.
     #[serde(default)]
     pub set: HashMap<String, Value>,
     /// True to move the row to the recycle bin.

@@ -8,7 +8,9 @@ use model::{
     Accent, MAX_COMMENT, MAX_NAME_CHARS, PolicyLevel, Right, SearchAlert, StoreKind, StoreState, Theme, TokenScope,
     Versioning,
 };
-use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MAX_QUERY_CHARS, MIN_PASSWORD_CHARS};
+use repository::{
+    AUDIT_ACTIONS, FARM_ACTIONS, MAX_ABOUT_CHARS, MAX_PASSWORD_CHARS, MAX_QUERY_CHARS, MIN_PASSWORD_CHARS,
+};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -165,6 +167,20 @@ rules! {
         trimmed!(),
         "(?:[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), ")?$"
     )));
+    /// A line of a profile: up to 255 characters without control characters. White space at either end is trimmed.
+    ProfileLine => of_length(0, MAX_NAME_CHARS).pattern(Some(concat!(
+        "^", trimmed!(), "[^", control!(), "]*", trimmed!(), "$"
+    )));
+    /// An address that begins with http://, https:// or mailto:, or nothing; up to 255 characters.
+    WebAddress => of_length(0, MAX_NAME_CHARS).pattern(Some(concat!(
+        "^",
+        trimmed!(),
+        "(?:(?:[hH][tT][tT][pP][sS]?://|[mM][aA][iI][lL][tT][oO]:)[^", control!(), blank!(), "]*)?", trimmed!(), "$"
+    )));
+    /// A text of up to 10,000 characters, without control characters other than line ends and tabs.
+    AboutText => of_length(0, MAX_ABOUT_CHARS).pattern(Some(
+        r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$"
+    ));
     /// A login name: 1 to 64 characters, none of `/ \ :`, no white space and no control characters.
     Login => of_length(1, 64).pattern(Some(concat!(r"^[^/\\:", control!(), blank!(), "]+$")));
     /// An e-mail address of at most 254 bytes, or nothing.
@@ -262,6 +278,14 @@ rules! {
     SearchOrderWord => one_of(["relevance", "newest", "oldest", "largest", "smallest"]);
     /// Behaviour when a document with the same name exists.
     Conflict => one_of(["replace", "fail", "keep-both"]);
+    /// The label of a link of a site: one line of at most 100 characters, or nothing.
+    LinkLabel => of_length(0, 100).pattern(Some(concat!("^[^", control!(), "]*$")));
+    /// The target of a link of a site: begins with a single slash, http:// or https://, at most 2,000 characters
+    /// without spaces and backslashes.
+    LinkAddress => of_length(1, 2_000).pattern(Some(concat!(
+        r"^(?:/(?:[^/\\", control!(), blank!(), r"][^\\", control!(), blank!(), "]*)?|",
+        r"[hH][tT][tT][pP][sS]?://[^\\", control!(), blank!(), "]+)$"
+    )));
     /// The colour of pages.
     AccentWord => one_of(Accent::ALL.map(Accent::as_str));
     /// The theme of the pages.

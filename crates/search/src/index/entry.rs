@@ -69,7 +69,8 @@ pub struct Entry {
     /// The library or list that the document is in.
     pub library: Id,
     /// Its values in columns of this library, each with its column. Texts among them are found as words too. Persons
-    /// and entries of other lists are identifiers: who may know their names is not known here.
+    /// and entries of other lists are identifiers: who may know their names is not known here. A field with several
+    /// values has them one by one.
     pub values: Vec<(Id, ColumnValue)>,
     /// The reason why its text cannot be read, or a mark that it is read again.
     pub fault: Option<Fault>,

@@ -79,7 +79,7 @@ pub(super) fn ranking_words(query: &SearchQuery) -> Vec<&QueryWord> {
 
 /// Returns the forms under which spellings of a word are in the index.
 pub(super) fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
-    spellings.into_iter().flat_map(|spelling| stems.of_each(spelling)).collect()
+    spellings.into_iter().flat_map(|spelling| stems.joined(spelling)).collect()
 }
 
 /// Returns the phrases that several words stand for: their spellings, stemmed by the rules of one language after the
@@ -94,7 +94,7 @@ pub(super) fn phrase_forms(words: &[QueryWord], stems: &Stems) -> BTreeSet<Vec<S
     }
     let mut phrases = BTreeSet::new();
     for spelling in spelled {
-        let stems: Vec<_> = spelling.into_iter().map(|word| stems.of_each(word)).collect();
+        let stems: Vec<_> = spelling.into_iter().map(|word| stems.joined(word)).collect();
         phrases.extend((0..LANGUAGES).map(|at| stems.iter().map(|stems| stems[at].clone()).collect::<Vec<_>>()));
     }
     phrases

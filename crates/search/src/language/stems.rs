@@ -53,7 +53,7 @@ impl Stems {
     }
 
     /// Returns the stems of a folded word by the rules of each language, in an order that is always the same.
-    pub fn of_each(&self, folded: &str) -> [String; LANGUAGES] {
+    pub fn joined(&self, folded: &str) -> [String; LANGUAGES] {
         let stem = |stemmer: &Stemmer| {
             if is_inflected(folded) { stemmer.stem(folded).into_owned() } else { folded.to_owned() }
         };

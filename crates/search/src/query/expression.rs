@@ -145,6 +145,8 @@ impl ColumnCondition {
             return Some(ValueCondition::Between(0..u64::MAX));
         }
         match kind {
+            // One of several values is enough.
+            ColumnKind::Multiple(kind) => self.of_kind(kind, people),
             ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => {
                 self.words.as_deref().cloned().map(ValueCondition::Words)
             }

@@ -29,14 +29,14 @@ impl KnownColumns {
             self.0.len() - 1
         });
         let kinds = &mut self.0[at].1;
-        match kind {
+        match kind.single() {
             ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => kinds.texts = true,
             ColumnKind::Number => kinds.numbers = true,
             ColumnKind::Date => kinds.dates = true,
             ColumnKind::Person => kinds.people = true,
             ColumnKind::YesNo => kinds.answers = true,
-            // Entries have names that not everybody may see.
-            ColumnKind::Lookup(_) => {}
+            // Entries have names that not everybody may see. Several values stand one by one.
+            ColumnKind::Lookup(_) | ColumnKind::Multiple(_) => {}
         }
     }
 

@@ -2,7 +2,8 @@
 
 use model::{ColumnValue, fold};
 
-/// Returns a number that orders values of one kind as they are ordered themselves; 0 for a text.
+/// Returns a number that orders values of one kind as they are ordered themselves; 0 for a text. Several values have
+/// that of the first; entries have them one by one.
 pub(crate) fn value_key(value: &ColumnValue) -> u64 {
     match value {
         ColumnValue::Text(_) => 0,
@@ -10,6 +11,7 @@ pub(crate) fn value_key(value: &ColumnValue) -> u64 {
         ColumnValue::Date(at) => signed_key(at.micros()),
         ColumnValue::Person(id) | ColumnValue::Lookup(id) => signed_key(id.get()),
         ColumnValue::YesNo(answer) => (*answer).into(),
+        ColumnValue::Multiple(values) => values.first().map_or(0, value_key),
     }
 }
 

@@ -64,7 +64,7 @@ impl WordMatcher {
             self.count += 1;
         }
         for word in sought.words() {
-            let stems: Vec<String> = word.spellings().flat_map(|spelling| self.finder.of_each(spelling)).collect();
+            let stems: Vec<String> = word.spellings().flat_map(|spelling| self.finder.joined(spelling)).collect();
             let number = stems.iter().find_map(|stem| self.stems.get(stem)).copied().unwrap_or(self.count);
             self.count = self.count.max(number + 1);
             self.ends.extend(similar::suffix_key(&word.folded).map(|end| (end, number)));

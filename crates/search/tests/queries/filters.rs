@@ -98,6 +98,7 @@ fn documents_state_their_authors() {
 #[test]
 fn values_of_columns_are_compared_by_their_kind() {
     let (status, amount, until, leader, open) = (Id::new(100), Id::new(101), Id::new(102), Id::new(103), Id::new(104));
+    let colours = Id::new(105);
     let valued =
         |node, name: &str, values: &[(Id, ColumnValue)]| Entry { values: values.to_vec(), ..entry(node, name, "") };
     let text = |text: &str| ColumnValue::Text(text.to_owned());
@@ -109,7 +110,17 @@ fn values_of_columns_are_compared_by_their_kind() {
             &[(status, text("Offene Verträge")), (amount, ColumnValue::Number(-2.5)), (until, date(-400))],
         ),
         valued(2, "b.txt", &[(amount, ColumnValue::Number(100.0)), (status, text("erledigt")), (until, date(0))]),
-        valued(3, "c.txt", &[(leader, ColumnValue::Person(Id::new(7))), (open, ColumnValue::YesNo(true))]),
+        valued(
+            3,
+            "c.txt",
+            &[
+                (leader, ColumnValue::Person(Id::new(8))),
+                (leader, ColumnValue::Person(Id::new(7))),
+                (open, ColumnValue::YesNo(true)),
+                (colours, text("rot")),
+                (colours, text("blau")),
+            ],
+        ),
         // The same values in columns that are not asked for.
         valued(
             4,
@@ -122,7 +133,8 @@ fn values_of_columns_are_compared_by_their_kind() {
         ("status", status, ColumnKind::Text),
         ("betrag", amount, ColumnKind::Number),
         ("bis", until, ColumnKind::Date),
-        ("leiter", leader, ColumnKind::Person),
+        ("leiter", leader, ColumnKind::Person.taking_multiple(true).unwrap()),
+        ("farben", colours, ColumnKind::Choice(Vec::new()).taking_multiple(true).unwrap()),
         ("offen", open, ColumnKind::YesNo),
     ];
     let mut known = KnownColumns::default();
@@ -156,6 +168,10 @@ fn values_of_columns_are_compared_by_their_kind() {
         ("bis<2026", vec![1]),
         ("offen:yes", vec![3]),
         ("offen:no", vec![]),
+        // One of several values is enough.
+        ("farben:blau", vec![3]),
+        ("farben:rot leiter:x", vec![3]),
+        ("farben:gelb", vec![]),
         // Words of texts in columns are words of the document.
         ("offene", vec![1, 4, 5]),
         ("offene vertrag -status:*", vec![4]),

@@ -41,6 +41,7 @@ mod full;
 mod health;
 mod identity;
 mod kill;
+mod kill_paste;
 mod losses;
 mod metrics;
 mod missing;

@@ -17,6 +17,11 @@ async fn make_lookup(rig: &Rig, place: &str, name: &str, list: &str) {
     rig.call(Method::POST, &format!("/api/v1/items/{place}/columns"), column).await;
 }
 
+async fn make_lookups(rig: &Rig, place: &str, name: &str, list: &str) {
+    let column = json!({ "name": name, "kind": "lookup", "list": list, "multiple": true });
+    rig.call(Method::POST, &format!("/api/v1/items/{place}/columns"), column).await;
+}
+
 async fn add(rig: &Rig, list: &str, values: Value) -> String {
     let row = rig.call(Method::POST, &format!("/api/v1/items/{list}/rows"), json!({ "values": values })).await;
     row["id"].as_str().unwrap().to_owned()
@@ -41,7 +46,11 @@ async fn named(rig: &Rig, site: &str, lists: &[&str], list: &str) -> Vec<(String
     let mut found = Vec::new();
     for (id, values) in rig.rows(&format!("{site}/{list}")).await {
         let lookups = columns.iter().filter(|(_, name)| name != "Title");
-        let named = lookups.filter_map(|(column, name)| Some((name.clone(), title_of(values[column].as_str()?))));
+        let named = lookups.filter_map(|(column, name)| {
+            let ids = values[column].as_array().cloned().unwrap_or_else(|| vec![values[column].clone()]);
+            let titles: Option<Vec<String>> = ids.iter().map(|id| Some(title_of(id.as_str()?))).collect();
+            Some((name.clone(), titles?.join(" and ")))
+        });
         found.push((title_of(&id), named.collect()));
     }
     found.sort();
@@ -60,21 +69,24 @@ async fn lookups_come_back(engine: Engine) {
     let root = id_at(&rig, "").await;
     let site = rig.call(Method::POST, &format!("/api/v1/items/{root}/sites"), json!({ "name": "Works" })).await;
     let site = site["id"].as_str().unwrap().to_owned();
-    // Assets name people, who come later, and people name their assets; tasks name tasks, older and newer ones, and a
-    // list outside the site.
+    // Assets name people, who come later, and people name their assets; tasks name tasks, older and newer ones, one or
+    // several, and a list outside the site.
     let (assets, people) = (make_list(&rig, &site, "Assets").await, make_list(&rig, &site, "People").await);
     let tasks = make_list(&rig, &site, "Tasks").await;
     make_lookup(&rig, &assets, "Owner", &people).await;
     make_lookup(&rig, &people, "Desk", &assets).await;
     make_lookup(&rig, &tasks, "Above", &tasks).await;
+    make_lookups(&rig, &tasks, "Parts", &tasks).await;
     make_lookup(&rig, &tasks, "Customer", &id_at(&rig, "Customers").await).await;
     let anna = add(&rig, &people, json!({ "Title": "Anna" })).await;
     let desk = add(&rig, &assets, json!({ "Title": "Desk", "Owner": anna })).await;
     add(&rig, &people, json!({ "Title": "Berta", "Desk": desk })).await;
     let (customer, _) = rig.rows("Customers").await.remove(3);
     let first = add(&rig, &tasks, json!({ "Title": "first", "Customer": customer })).await;
-    let second = add(&rig, &tasks, json!({ "Title": "second", "Above": first })).await;
-    let change = json!({ "changes": [{ "id": first, "set": { "Above": second } }] });
+    let second = add(&rig, &tasks, json!({ "Title": "second", "Above": first, "Parts": [first] })).await;
+    let third = add(&rig, &tasks, json!({ "Title": "third", "Parts": [second, first] })).await;
+    let set = json!({ "Above": second, "Parts": [third, first, second] });
+    let change = json!({ "changes": [{ "id": first, "set": set }] });
     rig.call(Method::POST, &format!("/api/v1/items/{tasks}/changes"), change).await;
     let path = format!("/api/v1/items/{site}/libraries");
     let library = rig.call(Method::POST, &path, json!({ "name": "Files" })).await;
@@ -95,7 +107,8 @@ async fn lookups_come_back(engine: Engine) {
     };
     let before = picture("Works").await;
     let pair = |column: &str, title: &str| (column.to_owned(), title.to_owned());
-    let first_names = vec![pair("Above", "second"), pair("Customer", "nothing")];
+    let first_names =
+        vec![pair("Above", "second"), pair("Parts", "third and first and second"), pair("Customer", "nothing")];
     assert_eq!(before[0], [("Desk".to_owned(), vec![pair("Owner", "Anna")])]);
     assert_eq!(before[2][0], ("first".to_owned(), first_names));
     let customer_of = async |site: &str| {
@@ -116,7 +129,7 @@ async fn lookups_come_back(engine: Engine) {
 
     rig.call(Method::DELETE, &format!("/api/v1/items/{site}"), Value::Null).await;
     let back = rig.restore(&["--site", "Works"]).await;
-    assert_eq!((&back["created"], &back["faults"], &back["notes"]), (&json!(6), &json!([]), &json!([])), "{back:#}");
+    assert_eq!((&back["created"], &back["faults"], &back["notes"]), (&json!(7), &json!([]), &json!([])), "{back:#}");
     assert_eq!(picture("Works").await, before);
     assert_eq!(customer_of("Works").await.as_ref(), Some(&customer));
     let document = id_at(&rig, "Works/Files/a.txt").await;

@@ -85,6 +85,8 @@ async fn rows_are_found(engine: Engine) {
     let row = rig.add_row(&list, values).await;
     rig.put("pavilion.txt", "a document about something else").await;
     wait_for_results(&rig.admin, "repainting pavilion", &["1"]).await;
+    // What is counted below is in the index.
+    wait_until_indexed(&rig.admin).await;
     let found = search(&rig.admin, "ladder primer").await;
     let item = &found["items"][0];
     assert_eq!((&item["kind"], &item["title"]), (&json!("row"), &json!("Repaint the pavilion v1.2")), "{found:#}");
@@ -206,13 +208,15 @@ async fn rows_are_found_only_by_those_who_may_open_them(engine: Engine) {
     let projects = rig.list("Projects", json!([])).await;
     let lookup = json!({ "name": "Project", "kind": "lookup", "list": projects });
     let formula = json!({ "name": "Label", "kind": "text", "formula": "[Title] & \": \" & [Project]" });
-    let tasks = rig.list("Tasks", json!([lookup, { "name": "Notes", "kind": "text" }, formula])).await;
+    let colours = json!({ "name": "Colours", "kind": "choice", "choices": ["ochre", "teal"], "multiple": true });
+    let tasks = rig.list("Tasks", json!([lookup, { "name": "Notes", "kind": "text" }, formula, colours])).await;
     for list in [&projects, &tasks] {
         rig.call(Method::POST, &format!("/api/v1/items/{list}/permissions/break"), json!({ "copy": false })).await;
     }
     let project = rig.add_row(&projects, json!({ "Title": "Quetzal" })).await;
     rig.add_row(&tasks, json!({ "Title": "Feed the birds", "Project": project, "Notes": "seeds" })).await;
-    let secret = rig.add_row(&tasks, json!({ "Title": "Sell the birds", "Notes": "canary" })).await;
+    let painted = json!({ "Title": "Sell the birds", "Notes": "canary", "Colours": ["ochre", "teal"] });
+    let secret = rig.add_row(&tasks, painted).await;
     wait_until_indexed(&rig.admin).await;
     // A title of another list is found where it is, and nowhere else, whoever asks.
     assert_eq!(search(&rig.admin, "quetzal").await["items"][0]["path"], "Projects/1");
@@ -220,6 +224,9 @@ async fn rows_are_found_only_by_those_who_may_open_them(engine: Engine) {
     assert_eq!(names(&rig.admin, "Project:quetzal").await, none());
     assert_eq!(names(&rig.admin, "\"birds quetzal\"").await, none());
     assert_eq!(names(&rig.admin, "project:*").await, ["1"], "rows that name an entry");
+    for query in ["colours:teal", "colours:ochre", "colours:*", "birds teal"] {
+        assert_eq!(names(&rig.admin, query).await, ["2"], "{query}: each of several values is found");
+    }
     assert_eq!(names(&rig.reader, "birds").await, none(), "without a right nothing is found");
     assert_eq!(facets(&rig.reader, "type:row").await["facets"]["rows"], 0);
     rig.grant(&tasks, "Read", true).await;

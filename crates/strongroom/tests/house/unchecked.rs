@@ -14,7 +14,7 @@ const UNCHECKED: [&str; 10] = [
     "guard_unchecked(",
     "guard.find(transaction",
     "look_up_cached(",
-    "CallerView::of",
+    "CallerView::",
     "locate_id(",
     "locate_path(",
 ];

@@ -1,7 +1,8 @@
-//! Sign-in, sign-out and personal settings.
+//! Sign-in, sign-out, personal settings and profiles.
 
 mod agent;
 mod confirm;
+pub mod profile;
 mod settings;
 mod sign_in;
 
@@ -16,6 +17,13 @@ pub fn routes() -> Router<AppState> {
         .route("/sign-in", get(sign_in::form).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/account", get(settings::show))
+        .route("/people", get(profile::directory))
+        .route("/people/me", get(profile::me))
+        .route("/people/{id}", get(profile::person))
+        .route("/people/{id}/picture", get(profile::picture))
+        .route("/account/profile", get(profile::edit).post(profile::save))
+        .route("/account/picture", post(profile::upload_picture))
+        .route("/account/picture/delete", post(profile::remove_picture))
         .route("/account/password", get(settings::password).post(settings::do_password))
         .route("/account/confirm", post(confirm::confirm))
         .route("/account/preferences", post(settings::preferences))

@@ -18,7 +18,7 @@ use crate::frame::refuse;
 use crate::frame::texts::Language;
 use crate::frame::visit::{SubmittedForm, Visit};
 
-use super::agent;
+use super::{agent, profile};
 
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -29,6 +29,9 @@ struct AccountPage<'a> {
     tokens: Vec<TokenRow>,
     sessions: Vec<SessionRow>,
     current: Id,
+    me: Id,
+    /// Address of the user's picture; empty for none.
+    picture: String,
     /// Secret of a newly created token, shown only once.
     secret: Option<String>,
 }
@@ -88,6 +91,8 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> PageResult {
     let me = visit.session.principal().id;
     let tokens = visit.session.tokens(me).await?;
     let sessions = visit.session.web_sessions(me).await?;
+    let (_, own) = visit.session.profile(me).await?;
+    let picture = profile::picture_of(me, &own);
     let page = &visit.page;
     let chosen = &visit.preferences;
     let languages = std::iter::once(Choice::new("", page.s("account.browser"), chosen.language.is_empty()))
@@ -101,7 +106,7 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> PageResult {
     let themes = themes.map(|(theme, label)| Choice::new(theme.as_str(), label, theme == chosen.theme)).into();
     let tokens = tokens.into_iter().map(|token| TokenRow::of(page, token)).collect();
     let sessions = sessions.into_iter().map(|session| SessionRow::of(page, session)).collect();
-    Ok(html(&AccountPage { page, languages, themes, tokens, sessions, current: visit.session_id, secret }))
+    Ok(html(&AccountPage { page, languages, themes, tokens, sessions, current: visit.session_id, me, picture, secret }))
 }
 
 /// The page.

@@ -68,7 +68,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         vec![Field::paragraph(page.s("several.about")), Field::hidden("ids", selection::join(&subject.ids))];
     for column in &subject.columns {
         let name = values::field_name(column.id);
-        let text = typed.map(|typed| typed.text(&name)).unwrap_or_default();
+        let text = typed.map(|typed| values::typed(typed, column)).unwrap_or_default();
         let mut field = values::field(page, &visit.session, column, text).await?;
         if let Input::Select(choices) = &mut field.input
             && let Some(first) = choices.first_mut()
@@ -130,7 +130,7 @@ pub async fn save(sent: SubmittedForm) -> PageResult {
 async fn read(sent: &SubmittedForm, subject: &Subject) -> Result<ValuesChange> {
     let mut change = ValuesChange::default();
     for column in &subject.columns {
-        let text = sent.fields.trimmed(&values::field_name(column.id));
+        let text = values::typed(&sent.fields, column).trim().to_owned();
         let empty = sent.fields.all("empty").any(|id| id == column.id.to_string());
         match (text.is_empty(), empty) {
             (true, false) => {}

@@ -1,12 +1,12 @@
 //! The page of a library or folder: its items in the order, groups and columns that the user has chosen.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
-use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right, Timestamp};
+use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Session, Sort, Target, ValueNames};
 
+use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::view::{self, Key, Shape, View, Wide};
 use crate::document::overview;
@@ -16,7 +16,7 @@ use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::wording::cells::{self, Cell};
+use crate::wording::cells;
 use crate::wording::names::{icon_of, known_as, name_of, names};
 use http_core::transfer::listing_cursor;
 
@@ -29,18 +29,6 @@ const USUAL_WIDTH: u16 = 140;
 pub const NAME_WIDTH: u32 = 340;
 /// Limit on library columns whose values are read.
 const MAX_COLUMNS: usize = 200;
-
-/// Content of one cell of a row.
-pub enum CellContent<'a> {
-    /// A timestamp.
-    When(Timestamp),
-    /// Plain text.
-    Text(Cow<'a, str>),
-    /// Size in bytes; documents only.
-    Size(Option<u64>),
-    /// Value of a library column, which may be editable in place.
-    Own(Box<Cell<'a>>),
-}
 
 /// A row of a listing.
 pub struct Row<'a> {
@@ -216,7 +204,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
     } else {
         None
     };
-    let rows = rows(visit, &view, &here, &found, &shown, &named);
+    let columns = shown_columns(&visit.page, &found.columns, &shown);
+    let rows = rows(visit, &view, &here, &found, &columns, &named);
     let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
     Ok(html(&Listing {
         page: &visit.page,
@@ -272,17 +261,17 @@ fn rows<'a>(
     view: &View,
     here: &str,
     found: &'a Listed,
-    shown: &[Wide],
+    shown: &'a [ShownColumn<'a>],
     names: &'a ValueNames,
 ) -> Vec<Row<'a>> {
     let me = visit.session.principal().id;
     let mut before = String::new();
     let items = found.page.items.iter();
+    let groups = view.groups(&found.columns);
     items
         .map(|item| {
-            let cells = shown.iter().map(|wide| cell(&visit.page, me, found, item, wide.key, names)).collect();
-            let heading =
-                if view.grouped { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
+            let cells = cells_of(&visit.page, me, found, item, shown, names);
+            let heading = if groups { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
             Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, &names.people) }
@@ -290,37 +279,8 @@ fn rows<'a>(
         .collect()
 }
 
-/// Returns the cell of an item in a column.
-pub fn cell<'a>(
-    page: &'a Page,
-    me: Id,
-    found: &Listed,
-    item: &'a Item,
-    key: Key,
-    names: &'a ValueNames,
-) -> CellContent<'a> {
-    let document = item.kind == NodeKind::Document;
-    match key {
-        // An item shown only because it leads to another one reveals its name and nothing more.
-        Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => CellContent::Text(Cow::default()),
-        Key::Type if document => CellContent::Text(format::media(page.language, &item.media_type, &item.name)),
-        Key::Type => CellContent::Text(page.kind(item.kind.as_str()).into()),
-        Key::Modified => CellContent::When(item.modified_at),
-        Key::By => CellContent::Text(known_as(&names.people, item.modified_by).into()),
-        Key::Size => CellContent::Size(document.then_some(item.size)),
-        Key::Created => CellContent::When(item.created_at),
-        Key::Version => CellContent::Text(if document { item.version.to_string().into() } else { Cow::default() }),
-        Key::Own(id) => match found.columns.iter().find(|column| column.id == id) {
-            Some(column) => {
-                CellContent::Own(Box::new(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), names)))
-            }
-            None => CellContent::Text(Cow::default()),
-        },
-    }
-}
-
 /// Returns the title of an item's group.
-fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &ValueNames) -> String {
+pub fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &ValueNames) -> String {
     if item.kind.is_container() {
         return page.s("view.folders").to_owned();
     }
@@ -339,7 +299,7 @@ fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &ValueNa
         Sort::Person => known_as(&names.people, item.modified_by).to_owned(),
         Sort::Type => format::media(page.language, &item.media_type, &item.name).into_owned(),
         Sort::Column(id) => {
-            let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, names));
+            let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, names).into_owned());
             text.map_or_else(
                 || "–".to_owned(),
                 |text| text.lines().next().unwrap_or_default().chars().take(80).collect(),

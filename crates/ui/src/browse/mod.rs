@@ -1,5 +1,6 @@
 //! Browsing sites, libraries and folders, and changing their content.
 
+mod activity;
 mod at_path;
 mod bin;
 mod bulk_edit;
@@ -7,6 +8,8 @@ mod change;
 mod home;
 pub mod listing;
 mod name_conflict;
+
+pub mod row_cells;
 mod search;
 mod selection;
 mod totals;
@@ -41,6 +44,7 @@ pub fn routes() -> Router<AppState> {
         .route("/searches/{id}/delete", get(saved_forms::ask_delete).post(saved_forms::delete))
         .route("/searches/{id}/seen", post(saved_forms::mark_seen))
         .route("/items/{id}/open", get(at_path::by_id))
+        .route("/items/{id}/activity", get(activity::show))
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
         .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))

@@ -301,6 +301,13 @@ impl View {
         shown
     }
 
+    /// Returns whether rows with equal sort values are grouped under a heading. A column with several values has no
+    /// headings: rows are sorted by its first value only.
+    pub fn groups(&self, own: &[Column]) -> bool {
+        let by_several = |id| own.iter().any(|column| column.id == id && column.kind.takes_multiple());
+        self.grouped && !matches!(self.sort, Sort::Column(id) if by_several(id))
+    }
+
     /// Parses the filter. Also returns messages about the parts that could not be parsed; those parts are not applied.
     pub async fn filter(&self, page: &Page, session: &Session, own: &[Column]) -> Result<(Filter, Vec<String>)> {
         let mut faults = Vec::new();
@@ -321,7 +328,7 @@ impl View {
         filter.until = day(&self.days[1]).map(next_day);
         for (id, text) in &self.values {
             let Some(column) = own.iter().find(|column| column.id == *id) else { continue };
-            let test = match column.kind {
+            let test = match *column.kind.single() {
                 ColumnKind::Person => self
                     .person(page, session, text, &mut faults)
                     .await?
@@ -384,7 +391,7 @@ fn next_day(day: Timestamp) -> Timestamp {
 /// Parses the condition for a column. `10..20` and `2026-01-01..2026-01-31` are ranges; one end may be missing.
 fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
     let (low, high) = text.split_once("..").map_or((text, text), |(low, high)| (low.trim(), high.trim()));
-    match column.kind {
+    match column.kind.single() {
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Some(ValueTest::Contains(text.to_owned())),
         ColumnKind::Choice(_) => Some(ValueTest::Is(ColumnValue::Text(text.to_owned()))),
         ColumnKind::YesNo => Some(ValueTest::Is(ColumnValue::YesNo(text == "yes"))),
@@ -403,7 +410,7 @@ fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
             let until = if high.is_empty() { end(high, i64::MAX)? } else { next_day(end(high, 0)?) };
             Some(ValueTest::During(end(low, i64::MIN)?, until))
         }
-        ColumnKind::Person | ColumnKind::Lookup(_) => None,
+        ColumnKind::Person | ColumnKind::Lookup(_) | ColumnKind::Multiple(_) => None,
     }
 }
 

@@ -39,8 +39,8 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
         fields.push(field);
     }
     for column in &columns {
-        let suggested = match column.kind {
-            ColumnKind::Lookup(list) => &entries::suggestions(&visit.session, list).await?,
+        let suggested = match column.kind.single() {
+            ColumnKind::Lookup(list) => &entries::suggestions(&visit.session, *list).await?,
             _ => &suggestions,
         };
         fields.push(value_field(page, &view, column, suggested));
@@ -81,10 +81,12 @@ fn order_fields(page: &Page, view: &View, columns: &[Column]) -> Vec<Field> {
         Choice::new("ascending", page.s("view.ascending"), !view.descending),
         Choice::new("descending", page.s("view.descending"), view.descending),
     ];
+    let has_several = columns.iter().any(|column| column.kind.takes_multiple());
+    let group_hint = if has_several { page.s("view.group-hint") } else { "" };
     vec![
         Field::of("sort", page.s("view.sort"), Input::Select(choices)),
         Field::of("order", page.s("view.order"), Input::Select(orders.into())),
-        Field::of("group", page.s("view.group"), Input::Tick(view.grouped)),
+        Field::of("group", page.s("view.group"), Input::Tick(view.grouped)).hint(group_hint),
     ]
 }
 
@@ -108,7 +110,7 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
     let value = view.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone()).unwrap_or_default();
     let any = |value: &str| Choice::new("", page.s("filter.any"), value.is_empty());
     let label = column.name.as_str();
-    let mut field = match &column.kind {
+    let mut field = match column.kind.single() {
         ColumnKind::Choice(choices) => {
             let all = choices.iter().map(|choice| Choice::new(choice, choice, *choice == value));
             Field::of("", label, Input::Select(std::iter::once(any(&value)).chain(all).collect()))
@@ -121,7 +123,9 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
         ColumnKind::Person | ColumnKind::Lookup(_) => Field::of("", label, Input::Suggest(suggestions.to_vec())),
         ColumnKind::Number => Field::of("", label, Input::Line("text")).hint(page.s("filter.numbers")),
         ColumnKind::Date => Field::of("", label, Input::Line("text")).hint(page.s("filter.dates")),
-        ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Field::of("", label, Input::Line("text")),
+        ColumnKind::Text | ColumnKind::Note | ColumnKind::Link | ColumnKind::Multiple(_) => {
+            Field::of("", label, Input::Line("text"))
+        }
     };
     field.name = format!("f-{}", column.id).into();
     field.value = value;

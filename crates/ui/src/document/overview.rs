@@ -40,6 +40,8 @@ struct Fact {
     href: String,
     /// True if the address leads out of the server.
     is_outside: bool,
+    /// Each of several values, if some of them have an address.
+    parts: Vec<cells::Part>,
 }
 
 #[derive(Template)]
@@ -148,9 +150,10 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
     let names = visit.session.value_names(target, &values.iter().map(|(_, value)| value).collect::<Vec<_>>()).await?;
     let facts = columns.into_iter().filter(|column| cells::applies(item, column)).map(|column| {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
-        let text = value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, &names));
-        let href = value.map(|value| cells::address_of(&column, value, &names)).unwrap_or_default();
-        Fact { is_outside: column.kind == model::ColumnKind::Link, label: column.name, value: text, href }
+        let text = value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, &names).into_owned());
+        let href = value.map(|value| cells::address_of(&column, value, &names).into_owned()).unwrap_or_default();
+        let parts = value.map(|value| cells::parts(&visit.page, &column, value, &names)).unwrap_or_default();
+        Fact { is_outside: column.kind == model::ColumnKind::Link, label: column.name, value: text, href, parts }
     });
     Ok(facts.collect())
 }

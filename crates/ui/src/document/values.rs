@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use model::{Code, ColumnKind, ColumnValue, Error, ErrorKind, Id, NodeKind, Result, Right};
+use model::{Code, ColumnKind, ColumnValue, Error, ErrorKind, Id, MAX_VALUES_PER_FIELD, NodeKind, Result, Right};
 use repository::{Column, ContentType, Item, Session, Target, ValueNames, ValuesChange};
 use serde_json::json;
 
@@ -15,13 +15,31 @@ use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse, value_format};
+use crate::wording::cells::CellColumn;
 use crate::wording::{cells, entries, people};
 use http_core::server::error;
+use http_core::transfer::value_list::{self, ListFault};
 
 /// Returns the form field's name for a column. Other forms have constant field names, but a library can have 200
 /// columns.
 pub fn field_name(column: Id) -> String {
     format!("column-{column}")
+}
+
+/// Returns the text that a form has for a column. Of ticked choices, those that the item had before stay in their
+/// order.
+pub fn typed(fields: &Fields, column: &Column) -> String {
+    let name = field_name(column.id);
+    if !column.kind.takes_multiple() || !matches!(column.kind.single(), ColumnKind::Choice(_)) {
+        return fields.text(&name);
+    }
+    let was = fields.text(&format!("was-{}", column.id));
+    let was = value_list::split(&was, MAX_VALUES_PER_FIELD).unwrap_or_default();
+    let ticked = fields.all(&name).filter(|choice| !choice.is_empty());
+    // One too many is refused later.
+    let mut ticked: Vec<&str> = ticked.take(MAX_VALUES_PER_FIELD + 1).collect();
+    ticked.sort_by_key(|choice| was.iter().position(|before| before == choice).unwrap_or(usize::MAX));
+    value_list::join(ticked)
 }
 
 /// Subject of the form.
@@ -59,7 +77,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         let present = cells::edited(page, &names, value);
         let mut was = Field::hidden("", &present);
         was.name = format!("was-{}", column.id).into();
-        let text = typed.map_or(present, |typed| typed.text(&name));
+        let text = typed.map_or(present, |typed| self::typed(typed, column));
         let mut field = field(page, &visit.session, column, text).await?;
         if subject.item.kind == NodeKind::Row {
             field = in_one_line(column, field);
@@ -115,7 +133,8 @@ pub fn in_one_line(column: &Column, field: Field) -> Field {
 /// Returns the field for a value of a column.
 pub async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
     let label = column.name.as_str();
-    let mut field = match &column.kind {
+    let several = column.kind.takes_multiple();
+    let mut field = match column.kind.single() {
         ColumnKind::Text | ColumnKind::Note => Field::of("", label, Input::Lines),
         ColumnKind::Number => Field::of("", label, Input::Line("text")),
         ColumnKind::Date => Field::of("", label, Input::Line("date")),
@@ -130,15 +149,34 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
                 Input::Select(choices.map(|(word, label)| Choice::new(word, label, word == text)).into()),
             )
         }
+        ColumnKind::Choice(choices) if several => {
+            // One too many stays ticked in the form that says so.
+            let ticked = value_list::split(&text, MAX_VALUES_PER_FIELD + 1).unwrap_or_default();
+            let all = with_stored(choices, &ticked);
+            let all = all.map(|choice| Choice::new(choice, choice, ticked.contains(choice)));
+            Field::of("", label, Input::Ticks(all.collect()))
+        }
         ColumnKind::Choice(choices) => {
             let empty = Choice::new("", "–", text.is_empty());
-            let all = choices.iter().map(|choice| Choice::new(choice, choice, *choice == text));
+            let stored = Some(text.clone()).filter(|text| !text.is_empty());
+            let all = with_stored(choices, stored.as_slice());
+            let all = all.map(|choice| Choice::new(choice, choice, *choice == text));
             Field::of("", label, Input::Select(std::iter::once(empty).chain(all).collect()))
         }
+        ColumnKind::Multiple(_) => Field::of("", label, Input::Line("text")),
     };
     field.value = text;
     field.hint.clone_from(&column.options.description);
+    if several && !matches!(field.input, Input::Ticks(_)) {
+        let hints = [field.hint.as_str(), page.s("column.multiple-typed")];
+        field.hint = hints.into_iter().filter(|hint| !hint.is_empty()).collect::<Vec<_>>().join(" ");
+    }
     Ok(field)
+}
+
+/// Returns the choices of a column, behind which those follow that an item still has and nobody can choose any more.
+fn with_stored<'a>(choices: &'a [String], stored: &'a [String]) -> impl Iterator<Item = &'a String> {
+    choices.iter().chain(stored.iter().filter(|value| !choices.contains(value)))
 }
 
 /// Shows the form for all columns.
@@ -188,7 +226,8 @@ async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> PageResult {
     let column = subject.columns.first().ok_or_else(|| Error::not_found("the item has no such column"))?;
     let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
     let me = visit.session.principal().id;
-    Ok(html(&cells::cell(&visit.page, me, &subject.item, column, value, &names)))
+    let (of, address) = (CellColumn::new(&visit.page, column), cells::item_address(subject.item.id));
+    Ok(html(&cells::cell(&visit.page, me, (&subject.item, &address), &of, value, &names)))
 }
 
 /// Returns a refusal as a problem document in the user's language, for scripts.
@@ -210,11 +249,18 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
         if refuse_overtaken(&visit.page, fields, column, cells::edited(&visit.page, &names, now))? {
             was.push((column.id, now.cloned()));
         }
-        let text = fields.trimmed(&field_name(column.id));
+        let text = typed(fields, column).trim().to_owned();
         let value = match text.is_empty() {
             true => None,
-            // What was not changed stays what it is, even if its text stands for something else by now.
-            false if text == cells::edited(&visit.page, &names, now).trim() => now.cloned(),
+            // What was not changed stays what it is: its text can stand for something else by now, or for a choice that
+            // the column no longer has.
+            false if text == cells::edited(&visit.page, &names, now).trim() => {
+                let kept = now.map(|now| cells::kept(now, &names));
+                if kept.as_ref() == now {
+                    continue;
+                }
+                kept
+            }
             false => Some(read(visit, column, text).await?),
         };
         values.push((column.id, value));
@@ -238,7 +284,7 @@ fn refuse_overtaken(page: &Page, fields: &Fields, column: &Column, now: String) 
     if fields.all(&was).next().is_none() {
         return Ok(false);
     }
-    if now == fields.text(&was) || now.trim() == fields.trimmed(&field_name(column.id)) {
+    if now == fields.text(&was) || now.trim() == typed(fields, column).trim() {
         return Ok(true);
     }
     let shown = if now.is_empty() { "–".to_owned() } else { now };
@@ -247,12 +293,41 @@ fn refuse_overtaken(page: &Page, fields: &Fields, column: &Column, now: String) 
 
 /// Parses the input for a column. An error names the column in the user's language.
 pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
-    let page = &visit.page;
+    if !column.kind.takes_multiple() {
+        return read_one(visit, column, text).await;
+    }
+    let mut values = Vec::new();
+    for part in split(&visit.page, column, &text)? {
+        values.push(read_one(visit, column, part).await?);
+    }
+    joined(&visit.page, column, values)
+}
+
+/// Splits the input for a column that takes several values.
+pub fn split(page: &Page, column: &Column, text: &str) -> Result<Vec<String>> {
+    value_list::split(text, MAX_VALUES_PER_FIELD).map_err(|fault| {
+        let message = match fault {
+            ListFault::TooMany => "misfit.too-many-values",
+            ListFault::Quotes => "misfit.quotes",
+        };
+        Error::invalid(page.f1(message, &column.name)).with_code(Code::Misfit)
+    })
+}
+
+/// Joins the values that were typed for a column that takes several.
+pub fn joined(page: &Page, column: &Column, values: Vec<ColumnValue>) -> Result<ColumnValue> {
+    let empty = || Error::invalid(page.f1("misfit.quotes", &column.name)).with_code(Code::Misfit);
+    ColumnValue::joined(&column.kind, values).ok_or_else(empty)
+}
+
+/// Parses one value for a column, which may take several.
+pub async fn read_one(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
+    let (page, kind) = (&visit.page, column.kind.single());
     let misfit = || {
-        let message = page.f1(&format!("misfit.{}", column.kind.as_str()), &column.name);
+        let message = page.f1(&format!("misfit.{}", kind.as_str()), &column.name);
         Error::invalid(message).with_code(Code::Misfit)
     };
-    let value = match column.kind {
+    let value = match kind {
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
         ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
@@ -261,7 +336,7 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
             Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),
             Err(error) => return Err(error),
         },
-        ColumnKind::Lookup(list) => match visit.session.find_entry(list, &text).await {
+        ColumnKind::Lookup(list) => match visit.session.find_entry(*list, &text).await {
             Ok(id) => ColumnValue::Lookup(id),
             Err(error) if error.code() == Code::UnknownEntry || error.kind() == ErrorKind::NotFound => {
                 return Err(misfit());
@@ -269,7 +344,8 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
             Err(error) => return Err(error),
         },
         ColumnKind::YesNo => ColumnValue::YesNo(text == "yes"),
+        ColumnKind::Multiple(_) => return Err(misfit()),
     };
-    column.kind.check(&value).map_err(|_| misfit())?;
+    kind.check(&value).map_err(|_| misfit())?;
     Ok(value)
 }

@@ -14,6 +14,7 @@ pub mod fields;
 pub mod flash;
 pub mod form;
 pub mod format;
+pub mod image;
 pub mod item;
 pub mod navigation;
 pub mod page;

@@ -44,7 +44,16 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
         label: site.name.clone(),
         current: here == site.id,
     };
+    let activity = NavLink {
+        href: format!("/items/{}/activity", site.id),
+        icon: icon("history"),
+        label: page.s("nav.activity").to_owned(),
+        current: false,
+    };
     let mut first = vec![home, here_is_site];
+    if site.rights.has(Right::View) {
+        first.push(activity);
+    }
     // In a subsite, links that concern the whole site collection carry the root site's name.
     let root = way.first().filter(|root| root.id != site.id);
     let (bin, log) = match root {

@@ -26,7 +26,7 @@ async fn form<'a>(visit: &'a Visit, list: &Item, columns: &[Column], typed: Opti
         let name = values::field_name(column.id);
         let default = defaults.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         let text = match typed {
-            Some(typed) => typed.text(&name),
+            Some(typed) => values::typed(typed, column),
             None => cells::edited(page, &names, default),
         };
         let mut field = values::field(page, &visit.session, column, text).await?;
@@ -75,7 +75,7 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 async fn add(sent: &SubmittedForm, list: &Item, columns: &[Column]) -> Result<String> {
     let mut set = Vec::new();
     for column in columns {
-        let text = sent.fields.trimmed(&values::field_name(column.id));
+        let text = values::typed(&sent.fields, column).trim().to_owned();
         // An empty field is said to be empty, so that it does not get the default value that was removed from it.
         let value = if text.is_empty() { None } else { Some(values::read(&sent.visit, column, text).await?) };
         set.push((column.id, value));

@@ -27,6 +27,8 @@ struct Fact {
     href: String,
     /// True if the address leads out of the server.
     is_outside: bool,
+    /// Each of several values, if some of them have an address.
+    parts: Vec<cells::Part>,
     lines: bool,
 }
 
@@ -129,8 +131,9 @@ fn facts(visit: &Visit, columns: &[Column], values: &[(Id, ColumnValue)], names:
         Fact {
             label: column.name.clone(),
             value: text(visit, value, names),
-            href: value.map(|value| cells::address_of(column, value, names)).unwrap_or_default(),
+            href: value.map(|value| cells::address_of(column, value, names).into_owned()).unwrap_or_default(),
             is_outside: column.kind == ColumnKind::Link,
+            parts: value.map(|value| cells::parts(&visit.page, column, value, names)).unwrap_or_default(),
             lines: matches!(column.kind, ColumnKind::Text | ColumnKind::Note),
         }
     };
@@ -138,7 +141,7 @@ fn facts(visit: &Visit, columns: &[Column], values: &[(Id, ColumnValue)], names:
 }
 
 fn text(visit: &Visit, value: Option<&ColumnValue>, names: &ValueNames) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, names))
+    value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, names).into_owned())
 }
 
 /// Describes each version by what it changed in the one before it. For the oldest one that the list still has, that is
@@ -192,21 +195,54 @@ pub async fn restore(Path((id, revision)): Path<(String, String)>, sent: Submitt
     let session = &sent.visit.session;
     let version = find_version(&sent.visit, &target, revision).await?;
     let (columns, _) = session.columns(&target).await?;
-    let value =
-        |column: &Column| version.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone());
+    let present = session.values(&target).await?;
+    let of = |values: &[(Id, ColumnValue)], column: &Column| {
+        values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone())
+    };
     let known =
         session.value_names(&target, &version.values.iter().map(|(_, value)| value).collect::<Vec<_>>()).await?;
-    // An entry that is gone, or that the caller may not open, cannot be set again: the present one stays.
-    let is_settable = |column: &&Column| match value(column) {
-        Some(ColumnValue::Lookup(id)) => known.entries.contains_key(&id),
+    let (mut values, mut was, mut is_whole) = (Vec::new(), Vec::new(), true);
+    for column in columns.iter().filter(|column| !column.is_calculated()) {
+        let now = of(&present, column);
+        let value = match of(&version.values, column) {
+            None => None,
+            Some(value) => {
+                let set = settable(column, &value, now.as_ref(), &known);
+                is_whole &= set.as_ref() == Some(&value);
+                // The present value stays where nothing can be set.
+                let Some(set) = set else { continue };
+                Some(set)
+            }
+        };
+        values.push((column.id, value));
+        was.push((column.id, now));
+    }
+    session.set_values(&target, ValuesChange { values, was, ..ValuesChange::default() }).await?;
+    let item = session.item(&target).await?;
+    let said = if is_whole { "toast.row-restored" } else { "toast.row-restored-partly" };
+    Ok(done(&address::browse(&item.path), &Flash::new(said, sent.visit.page.minute(&version.at))))
+}
+
+/// Returns a value of an earlier version as it can be set again; `None` if it cannot. Entries that are gone or that the
+/// caller may not open, people who no longer exist, and choices that the column no longer has cannot. Of several
+/// values, an entry that the caller may not open stays if the row has it now.
+fn settable(
+    column: &Column,
+    value: &ColumnValue,
+    now: Option<&ColumnValue>,
+    known: &ValueNames,
+) -> Option<ColumnValue> {
+    let takes_multiple = column.kind.takes_multiple();
+    let is_settable = |value: &&ColumnValue| match (column.kind.single(), value) {
+        (_, ColumnValue::Lookup(id)) => {
+            let is_kept = takes_multiple && now.is_some_and(|now| now.each().contains(value));
+            is_kept || known.entries.contains_key(id)
+        }
+        (_, ColumnValue::Person(id)) => known.people.contains_key(id),
+        (ColumnKind::Choice(choices), ColumnValue::Text(text)) => choices.contains(text),
         _ => true,
     };
-    let filled_in = columns.iter().filter(|column| !column.is_calculated()).filter(is_settable);
-    let values = filled_in.map(|column| (column.id, value(column))).collect();
-    session.set_values(&target, ValuesChange { values, ..ValuesChange::default() }).await?;
-    let item = session.item(&target).await?;
-    let said = sent.visit.page.minute(&version.at);
-    Ok(done(&address::browse(&item.path), &Flash::new("toast.row-restored", said)))
+    ColumnValue::joined(&column.kind, value.each().iter().filter(is_settable).cloned().collect())
 }
 
 async fn find_version(visit: &Visit, target: &Target, number: u32) -> Result<RowRevision> {

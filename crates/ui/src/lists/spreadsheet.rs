@@ -118,7 +118,7 @@ async fn paste(visit: &Visit, id: &str, text: String, file: Option<BufferedBody>
 /// Adds the rows in one transaction.
 async fn add(visit: &Visit, list: &Item, text: &str, file: Option<BufferedBody>) -> Result<Report> {
     let target = Target::Id(list.id);
-    let _permit = file.is_some().then(acquire_costly).transpose()?;
+    let _permit = acquire_costly()?;
     let table = match file {
         Some(file) => read(visit, &target, file).await?,
         None => Table::read(text.as_bytes())?,

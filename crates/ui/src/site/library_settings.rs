@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
-use model::{ColumnKind, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
+use model::{Code, ColumnKind, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
 use repository::{Column, ColumnChange, ColumnOptions, ContentType, Item, Target};
 
 use crate::farm::storage::{self, Described};
@@ -134,7 +134,7 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
     if !matches!(present, Some(kind) if kind.as_str() != "choice") {
         let mut field =
             Field::of("choices", page.s("column.choices"), Input::Lines).hint(page.s("column.choices-hint"));
-        if let Some(ColumnKind::Choice(choices)) = present {
+        if let Some(ColumnKind::Choice(choices)) = present.map(ColumnKind::single) {
             field.value = choices.join("\n");
         }
         fields.push(field);
@@ -145,6 +145,14 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
         fields.push(Field::of("list", page.s("column.list"), Input::Select(lists)).hint(page.s("column.list-hint")));
     }
     let is_calculated = column.is_some_and(Column::is_calculated);
+    match present {
+        Some(kind) if kind.takes_multiple() => fields.push(Field::paragraph(page.s("column.multiple-set"))),
+        Some(kind) if is_calculated || !kind.may_take_multiple() => {}
+        _ => {
+            let tick = Field::of("multiple", page.s("column.multiple"), Input::Tick(false));
+            fields.push(tick.hint(page.s("column.multiple-hint")));
+        }
+    }
     if !is_calculated {
         fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
     }
@@ -213,7 +221,7 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Submi
     let library = item::find(&visit, &id).await?;
     let (column, offered) = find_column(&visit, &library, &column).await?;
     let target = Target::Id(library.id);
-    let saved = match read_column(&fields, column.as_ref()) {
+    let saved = match read_column(&visit.page, &fields, column.as_ref()) {
         Err(error) => Err(error),
         Ok(wanted) => match &column {
             None => visit.session.create_column(&target, wanted).await.map(drop),
@@ -229,18 +237,23 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Submi
     }
 }
 
-fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange> {
+fn read_column(page: &Page, fields: &Fields, present: Option<&Column>) -> Result<ColumnChange> {
     let text = fields.text("choices");
     let choices = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect();
     let word = present.map_or_else(|| fields.text("kind"), |column| column.kind.as_str().to_owned());
-    let choices = match present.map(|column| &column.kind) {
+    let choices = match present.map(|column| column.kind.single()) {
         Some(kind @ ColumnKind::Lookup(_)) => kind.choices(),
         None if word == "lookup" => vec![fields.text("list")],
         _ => choices,
     };
+    let kind = ColumnKind::parse(&word, choices)?;
+    let takes_multiple = fields.yes("multiple") || present.is_some_and(|column| column.kind.takes_multiple());
+    if takes_multiple && !kind.may_take_multiple() {
+        return Err(Error::invalid(page.s("column.multiple-kinds")).with_code(Code::Misfit));
+    }
     Ok(ColumnChange {
         name: Name::new(fields.trimmed("name"))?,
-        kind: ColumnKind::parse(&word, choices)?,
+        kind: kind.taking_multiple(takes_multiple)?,
         required: fields.yes("required"),
         content_type_id: match fields.text("content_type").as_str() {
             "" => None,

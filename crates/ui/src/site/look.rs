@@ -1,22 +1,19 @@
 //! How a site looks, as its settings page changes it: links, accent, logo and home page.
 
-use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
-use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
-use model::{Accent, Code, Error, Id, Result};
-use repository::{LinkTarget, LogoImage, MAX_LOGO_BYTES, SiteLink, SiteLookChange, Target};
+use axum::extract::{Path, Query, Request, State};
+use model::{Accent, Code, Error, Id, Result, SmallImage};
+use repository::{LinkTarget, SiteLink, SiteLookChange, Target};
 use serde::Deserialize;
 
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
+use crate::frame::image;
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::pages::page_document;
-use http_core::identity::csrf;
-use http_core::server::request_body::{self, ReadAheadLimit};
-use http_core::server::secure;
 use http_core::server::state::AppState;
+use http_core::transfer;
 
 /// Prefix of the submitted target of a link to an item.
 const ITEM: &str = "item:";
@@ -146,41 +143,10 @@ pub async fn upload_logo(
     request: Request,
 ) -> PageResult {
     let site: Id = id.parse()?;
-    let logo = LogoImage::new(receive(&state, &visit, request).await?)?;
+    let logo = SmallImage::new(image::receive(&state, &visit, request).await?)?;
     let change = SiteLookChange { logo: Some(Some(logo)), ..SiteLookChange::default() };
     visit.session.change_site_look(&Target::Id(site), change).await?;
     Ok(done(&format!("/items/{site}/site-settings#look"), &Flash::new("toast.logo", "")))
-}
-
-/// Reads the file of the form, at most a byte more than a logo may have.
-async fn receive(state: &AppState, visit: &Visit, request: Request) -> Result<Vec<u8>> {
-    let ahead = ReadAheadLimit::default();
-    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
-        Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
-    })?;
-    let broken = |error| {
-        request_body::refused(&error)
-            .unwrap_or_else(|| Error::invalid("the upload did not arrive complete: send it again").with_source(error))
-    };
-    let mut token = String::new();
-    while let Some(mut part) = parts.next_field().await.map_err(broken)? {
-        ahead.caught_up();
-        let (name, mut bytes) = (part.name().unwrap_or_default().to_owned(), Vec::new());
-        while let Some(chunk) = part.chunk().await.map_err(broken)? {
-            ahead.caught_up();
-            let room = (MAX_LOGO_BYTES + 1).saturating_sub(bytes.len());
-            bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        }
-        match name.as_str() {
-            "form_token" => token = String::from_utf8_lossy(&bytes).into_owned(),
-            "file" => {
-                csrf::check(&visit.form_key, &token)?;
-                return Ok(bytes);
-            }
-            _ => {}
-        }
-    }
-    Err(Error::invalid("no file was chosen"))
 }
 
 /// Removes the logo.
@@ -201,19 +167,7 @@ pub struct Mark {
 /// Sends the logo. It is shown as a picture only: whatever the file contains, the browser runs nothing of it.
 pub async fn logo(visit: Visit, Path(id): Path<String>, Query(Mark { mark }): Query<Mark>) -> PageResult {
     let logo = visit.session.site_logo(&Target::Id(id.parse()?)).await?;
-    let kind = match logo.media_type.as_str() {
-        "image/png" => "image/png",
-        "image/jpeg" => "image/jpeg",
-        "image/webp" => "image/webp",
-        _ => "application/octet-stream",
-    };
-    let keep = if mark.is_some() { "private, max-age=31536000, immutable" } else { "private, no-cache" };
-    let mut response: Response = logo.bytes.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
-    headers.insert(header::CONTENT_SECURITY_POLICY, secure::CONTENT_POLICY);
-    Ok(response)
+    Ok(transfer::image::response(logo, mark.is_some()))
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use tokio_postgres::{Client, Config, NoTls};
 
 /// Settings of every connection, whatever the server's defaults: an acknowledged commit is durable, no wait for a lock
 /// is endless, and statements are not compiled by the JIT, which costs more than it saves for short ones.
-const SETTINGS: &str = "SET jit = off; SET client_min_messages = warning; SET lock_timeout = '10s'; SET search_path = \
-    public; \
+const SETTINGS: &str = "SET jit = off; SET client_min_messages = warning; SET lock_timeout = '10s'; \
+     SET search_path = public; \
      SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /// Parses a connection string.

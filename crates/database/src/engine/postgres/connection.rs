@@ -52,10 +52,22 @@ impl Mode {
     }
 }
 
+/// Settings before and after a statement that reads along an index. A plan is made when a statement runs for the first
+/// time on its connection, and again whenever the statistics of its tables change.
+const WITHOUT_SORTS: &str = "SET enable_sort = off";
+const WITH_SORTS: &str = "SET enable_sort = on";
+
 /// Requests sent ahead of a statement without waiting for the results.
 struct Pipelined {
     begin: Option<&'static str>,
     later: Vec<Deferred>,
+}
+
+/// A statement that the server knows.
+#[derive(Clone)]
+struct Prepared {
+    statement: Statement,
+    reads_along_index: bool,
 }
 
 /// A deferred statement, whose result is not needed.
@@ -78,7 +90,7 @@ pub(crate) struct Connection {
     /// Statement timeout for short reads.
     statement: Duration,
     server: Arc<str>,
-    statements: HashMap<&'static str, Statement>,
+    statements: HashMap<&'static str, Prepared>,
     mode: Mode,
     begun: bool,
     later: Vec<Deferred>,
@@ -163,11 +175,16 @@ impl Connection {
                 Mode::Read | Mode::Long => "COMMIT",
                 Mode::Write => "ROLLBACK",
             };
-            // The first poll hands the request to the connection's task. The server answers in order, so the next
-            // statement runs after the transaction has ended. The driver discards a response that is not awaited.
-            let _ = pin!(self.client.batch_execute(text)).poll(&mut Context::from_waker(Waker::noop()));
+            // The next statement runs after the transaction has ended.
+            self.send_unawaited(text);
         }
         self.forget_stale();
+    }
+
+    /// Sends a request without waiting for the response. The server answers in order.
+    fn send_unawaited(&self, text: &str) {
+        // The first poll hands the request to the connection's task. The driver discards a response that nobody awaits.
+        let _ = pin!(self.client.batch_execute(text)).poll(&mut Context::from_waker(Waker::noop()));
     }
 
     fn forget_stale(&mut self) {
@@ -181,7 +198,7 @@ impl Connection {
     }
 
     pub(crate) fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
-        let statement = self.checked(sql, params)?;
+        let Prepared { statement, .. } = self.checked(sql, params)?;
         let ahead = self.ahead();
         let (went, changed) = self.runtime.block_on(async {
             let changed = self.client.execute_raw(&statement, params.iter().map(Bound));
@@ -192,7 +209,7 @@ impl Connection {
     }
 
     pub(crate) fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
-        let statement = self.checked(sql, params)?;
+        let Prepared { statement, .. } = self.checked(sql, params)?;
         self.later.push(Deferred { statement, params: params.iter().map(Value::to_owned).collect() });
         if self.later.len() < MAX_DEFERRED {
             return Ok(());
@@ -239,11 +256,21 @@ impl Connection {
     }
 
     fn scan_once(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        let statement = self.checked(sql, params)?;
+        let Prepared { statement, reads_along_index } = self.checked(sql, params)?;
         let ahead = self.ahead();
         let (went, ran, result) = self.runtime.block_on(async {
+            let set = async {
+                match reads_along_index {
+                    true => self.client.batch_execute(WITHOUT_SORTS).await,
+                    false => Ok(()),
+                }
+            };
             let rows = self.client.query_raw(&statement, params.iter().map(Bound));
-            let (went, rows) = tokio::join!(biased; ahead.send(&self.client), rows);
+            // Where the setting is refused, the transaction has failed already, and the statement is refused, too.
+            let (went, _, rows) = tokio::join!(biased; ahead.send(&self.client), set, rows);
+            if reads_along_index {
+                self.send_unawaited(WITH_SORTS);
+            }
             let ran = rows.is_ok();
             let result = async {
                 let mut rows = pin!(rows?);
@@ -280,23 +307,24 @@ impl Connection {
         went.later.into_iter().try_for_each(|ran| ran.map(drop).map_err(|error| self.failed(error)))
     }
 
-    fn checked(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<Statement> {
-        let statement = self.statement(sql)?;
-        if statement.params().len() != params.len() {
+    fn checked(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<Prepared> {
+        let prepared = self.statement(sql)?;
+        if prepared.statement.params().len() != params.len() {
             return Err(wrong_count(params.len()));
         }
-        Ok(statement)
+        Ok(prepared)
     }
 
-    fn statement(&mut self, sql: Sql) -> Result<Statement> {
+    fn statement(&mut self, sql: Sql) -> Result<Prepared> {
         let source = sql.source(Engine::Postgres);
-        if let Some(statement) = self.statements.get(source) {
-            return Ok(statement.clone());
+        if let Some(prepared) = self.statements.get(source) {
+            return Ok(prepared.clone());
         }
         let text = sql.render(Engine::Postgres)?;
         let statement = self.runtime.block_on(self.client.prepare(&text)).map_err(|e| self.failed(e))?;
-        self.statements.insert(source, statement.clone());
-        Ok(statement)
+        let prepared = Prepared { statement, reads_along_index: sql.reads_along_index() };
+        self.statements.insert(source, prepared.clone());
+        Ok(prepared)
     }
 
     fn failed(&mut self, error: tokio_postgres::Error) -> Error {

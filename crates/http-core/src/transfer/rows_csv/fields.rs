@@ -6,6 +6,7 @@ use model::{ColumnValue, Id, Timestamp, fold};
 use repository::ValueNames;
 
 use crate::protocol::time;
+use crate::transfer::value_list;
 
 /// Title of the column with the numbers of rows.
 pub const NUMBER: &str = "#";
@@ -29,13 +30,23 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
 
 /// Formats a value.
 pub fn written<'a>(value: &'a ColumnValue, names: &ValueNames) -> Cow<'a, str> {
+    match (value, text_of(value, names)) {
+        (ColumnValue::Number(_) | ColumnValue::Date(_) | ColumnValue::YesNo(_), plain) => plain,
+        (_, Cow::Borrowed(text)) => guarded(text),
+        (_, Cow::Owned(text)) => guarded(&text).into_owned().into(),
+    }
+}
+
+/// Returns the text of a value, whatever a spreadsheet makes of it.
+pub fn text_of<'a>(value: &'a ColumnValue, names: &ValueNames) -> Cow<'a, str> {
     match value {
-        ColumnValue::Text(text) => guarded(text),
+        ColumnValue::Text(text) => text.into(),
         ColumnValue::Number(number) => number.to_string().into(),
         ColumnValue::Date(at) => date(*at).into(),
-        ColumnValue::Person(id) => guarded(&person_name(names, *id)).into_owned().into(),
+        ColumnValue::Person(id) => person_name(names, *id).into_owned().into(),
         ColumnValue::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
-        ColumnValue::Lookup(id) => guarded(&names.typed_entry(*id)).into_owned().into(),
+        ColumnValue::Lookup(id) => names.typed_entry(*id).into(),
+        ColumnValue::Multiple(values) => value_list::join(values.iter().map(|value| text_of(value, names))).into(),
     }
 }
 
@@ -140,6 +151,17 @@ mod tests {
     #[test]
     fn a_person_without_a_name_is_not_lost() {
         assert_eq!(written(&ColumnValue::Person(Id::new(77)), &ValueNames::default()), "77");
+    }
+
+    #[test]
+    fn several_values_are_one_guarded_text() {
+        let several = ["=1+1", "a; b", "c"].map(|text| ColumnValue::Text(text.into()));
+        let several = ColumnValue::Multiple(several.into());
+        let names = ValueNames::default();
+        assert_eq!(text_of(&several, &names), "=1+1; \"a; b\"; c");
+        assert_eq!(written(&several, &names), "'=1+1; \"a; b\"; c");
+        let hidden = ColumnValue::Multiple([7, 8].map(|id| ColumnValue::Lookup(Id::new(id))).into());
+        assert_eq!(written(&hidden, &names), "id:7; id:8");
     }
 
     #[test]

@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, NodeKind, Result};
+use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, MAX_VALUES_PER_FIELD, NodeKind, Result};
 use repository::{Column, Item, MAX_CHANGES, RowChange, RowOutcome, Session, Target};
 
 use super::cut::{is_cut, is_cut_from};
 use super::fields::{NUMBER, Notation, day, yes_or_no};
 use super::table::Table;
+use crate::transfer::value_list::{self, ListFault};
 
 /// Limit on the refused rows that a report lists.
 const MAX_REFUSALS: usize = 100;
+/// Limit on the names of people and entries that are looked up for one file.
+const MAX_NAMES: usize = 20_000;
 
 /// The outcome of reading a file.
 #[derive(Debug, Default)]
@@ -169,6 +172,25 @@ async fn save(
 struct Found {
     people: HashMap<String, Id>,
     entries: HashMap<(Id, String), Id>,
+    /// Number of names that were looked up.
+    asked: usize,
+}
+
+impl Found {
+    /// Counts a name that is looked up.
+    ///
+    /// # Errors
+    /// `Invalid` with code `too_much_at_once` after too many: about the row, so that rows saved before are reported.
+    fn ask(&mut self) -> Result<()> {
+        self.asked += 1;
+        match self.asked <= MAX_NAMES {
+            true => Ok(()),
+            false => Err(Error::invalid(format!(
+                "the file has more than {MAX_NAMES} names of people and entries to look up: split it into several"
+            ))
+            .with_code(Code::TooMuchAtOnce)),
+        }
+    }
 }
 
 /// Returns the change that a row of the table makes.
@@ -259,9 +281,36 @@ async fn value(
     notation: Notation,
     found: &mut Found,
 ) -> Result<Option<ColumnValue>> {
+    let ColumnKind::Multiple(kind) = &column.kind else {
+        return one_value(session, column, &column.kind, field, notation, found).await;
+    };
+    let parts = value_list::split(notation.bare(field.trim()), MAX_VALUES_PER_FIELD).map_err(|fault| {
+        let reason = match fault {
+            ListFault::TooMany => format!("a field has at most {MAX_VALUES_PER_FIELD} values"),
+            ListFault::Quotes => "a quotation mark is missing, or something other than a semicolon follows one".into(),
+        };
+        Error::invalid(format!("{}: {reason}", column.name)).with_code(Code::InvalidValue)
+    })?;
+    let mut values = Vec::with_capacity(parts.len());
+    for part in parts {
+        // The apostrophe was one of the whole field.
+        values.extend(one_value(session, column, kind, &part, Notation::Cells, found).await?);
+    }
+    Ok(ColumnValue::joined(&column.kind, values))
+}
+
+/// Reads a value that is not several for a column; `None` for an empty one.
+async fn one_value(
+    session: &Session,
+    column: &Column,
+    kind: &ColumnKind,
+    field: &str,
+    notation: Notation,
+    found: &mut Found,
+) -> Result<Option<ColumnValue>> {
     let text = field.trim();
     // Only a workbook tells spaces that are part of a text from others.
-    let is_exact = match &column.kind {
+    let is_exact = match kind {
         ColumnKind::Text | ColumnKind::Note => !field.is_empty(),
         ColumnKind::Choice(choices) => choices.iter().any(|choice| choice == field),
         _ => false,
@@ -274,10 +323,10 @@ async fn value(
     }
     let misfit = || {
         let shown: String = text.escape_debug().take(80).collect();
-        Error::invalid(format!("{}: \"{shown}\" is no {} value", column.name, column.kind.as_str()))
+        Error::invalid(format!("{}: \"{shown}\" is no {} value", column.name, kind.as_str()))
             .with_code(Code::InvalidValue)
     };
-    Ok(Some(match &column.kind {
+    Ok(Some(match kind {
         ColumnKind::Text | ColumnKind::Note => ColumnValue::Text(notation.bare(field).to_owned()),
         ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(notation.bare(text).to_owned()),
         ColumnKind::Number => ColumnValue::Number(notation.number(text).ok_or_else(misfit)?),
@@ -288,6 +337,7 @@ async fn value(
             if let Some(known) = found.people.get(name) {
                 return Ok(Some(ColumnValue::Person(*known)));
             }
+            found.ask()?;
             let id = person(session, name).await?;
             found.people.insert(name.to_owned(), id);
             ColumnValue::Person(id)
@@ -297,10 +347,12 @@ async fn value(
             if let Some(known) = found.entries.get(&key) {
                 return Ok(Some(ColumnValue::Lookup(*known)));
             }
+            found.ask()?;
             let id = entry(session, column, *list, &key.1).await?;
             found.entries.insert(key, id);
             ColumnValue::Lookup(id)
         }
+        ColumnKind::Multiple(_) => return Err(misfit()),
     }))
 }
 

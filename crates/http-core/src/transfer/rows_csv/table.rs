@@ -31,11 +31,7 @@ impl Table {
         let text = std::str::from_utf8(bytes)
             .map_err(|_| Error::invalid("the file is not UTF-8: save it as \"CSV UTF-8\" and try again"))?;
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let first = text.lines().next().unwrap_or_default();
-        let count = |mark: u8| first.bytes().filter(|byte| *byte == mark).count();
-        // The comma wins a tie, because it is the most common separator.
-        let separator =
-            [b';', b'\t', b','].into_iter().max_by_key(|mark| (count(*mark), *mark == b',')).unwrap_or(b',');
+        let separator = separator_of(text);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .has_headers(false)
@@ -149,6 +145,35 @@ fn too_many() -> Error {
         .with_code(Code::TooMuchAtOnce)
 }
 
+/// Returns the separator between the fields of a table, as its first line tells. Semicolons and commas also stand
+/// within fields, and tabs hardly ever do, so one tab outweighs them. The comma wins a tie, because it is the most
+/// common.
+fn separator_of(text: &str) -> u8 {
+    let (mut is_quoted, mut tabs, mut semicolons, mut commas) = (false, 0, 0, 0);
+    let mut before = b',';
+    for byte in text.bytes() {
+        match byte {
+            b'"' if is_quoted => is_quoted = false,
+            // Marks enclose a whole field, or are doubled within one that is enclosed.
+            b'"' if b",;\t\"".contains(&before) => is_quoted = true,
+            _ if is_quoted => {}
+            b'\n' | b'\r' => break,
+            b'\t' => tabs += 1,
+            b';' => semicolons += 1,
+            b',' => commas += 1,
+            _ => {}
+        }
+        before = byte;
+    }
+    if tabs > 0 {
+        b'\t'
+    } else if semicolons > commas {
+        b';'
+    } else {
+        b','
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +222,19 @@ mod tests {
         assert!(Table::of_sheet(Sheet { rows: vec![fault] }).is_err(), "an error among the titles");
         let many = Sheet { rows: vec![titles; MAX_FILE_ROWS + 2] };
         assert_eq!(Table::of_sheet(many).err().unwrap().code(), Code::TooMuchAtOnce);
+    }
+
+    #[test]
+    fn separators_within_fields_do_not_count() {
+        for (text, separator) in [
+            ("Buy\tred; green; blue\tsoon", b'\t'),
+            ("Title;Due;Note, if any", b';'),
+            ("\"a; b; c\",x", b','),
+            ("\"a;\"\"b;\"\"\n;c;\",x,y", b','),
+            ("5\" pipe;a;b", b';'),
+            ("one", b','),
+        ] {
+            assert_eq!(separator_of(text), separator, "{text}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use repository::{ValueNames, escaped, serial};
 
 use super::style::Style;
 use crate::protocol::time;
-use crate::transfer::rows_csv::{cut, person_name};
+use crate::transfer::rows_csv::{cut, text_of};
 
 /// Limits of Excel on numbers: their size, and the smallest one that is not zero.
 const LARGEST: f64 = 9.999_999_999_999_99e307;
@@ -105,8 +105,9 @@ impl Rows {
             ColumnValue::Text(text) => self.text(text, Style::Text),
             ColumnValue::Number(number) => self.number(*number),
             ColumnValue::Date(at) => self.date(*at),
-            ColumnValue::Person(id) => self.text(&person_name(names, *id), Style::Text),
-            ColumnValue::Lookup(id) => self.text(&names.typed_entry(*id), Style::Text),
+            ColumnValue::Person(_) | ColumnValue::Lookup(_) | ColumnValue::Multiple(_) => {
+                self.text(&text_of(value, names), Style::Text);
+            }
             ColumnValue::YesNo(yes) => {
                 self.open(Style::General, " t=\"b\"");
                 self.put(format_args!("<v>{}</v></c>", u8::from(*yes)));

@@ -136,7 +136,7 @@ fn look(kind: &ColumnKind) -> (u8, Style) {
     let width = match kind {
         ColumnKind::Number | ColumnKind::YesNo => 12,
         ColumnKind::Date => 24,
-        ColumnKind::Choice(_) | ColumnKind::Person | ColumnKind::Lookup(_) => 20,
+        ColumnKind::Choice(_) | ColumnKind::Person | ColumnKind::Lookup(_) | ColumnKind::Multiple(_) => 20,
         ColumnKind::Text | ColumnKind::Link => 40,
         ColumnKind::Note => 60,
     };

@@ -24,7 +24,8 @@ impl Style {
             | ColumnKind::Choice(_)
             | ColumnKind::Person
             | ColumnKind::Link
-            | ColumnKind::Lookup(_) => Self::Text,
+            | ColumnKind::Lookup(_)
+            | ColumnKind::Multiple(_) => Self::Text,
         }
     }
 

@@ -9,6 +9,7 @@ mod pages;
 mod preview;
 mod safety;
 mod search;
+mod several_values;
 mod storage;
 mod web_pages;
 mod words;

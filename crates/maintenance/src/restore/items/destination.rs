@@ -7,7 +7,8 @@ use database::content::node::NodeRow;
 use model::{ColumnKind, ColumnValue, Id, NodePath};
 use repository::ColumnChange;
 
-/// Maps columns and content types of a library in the set to those of the destination library.
+/// Maps columns and content types of a library in the set to those of the destination library. The kind of a column is
+/// that in the set, for several values if it takes several here.
 #[derive(Default)]
 pub(super) struct Columns {
     pub columns: HashMap<Id, (Id, ColumnKind)>,
@@ -62,28 +63,33 @@ impl Lookups {
     pub fn kind(&self, kind: &ColumnKind) -> ColumnKind {
         match kind {
             ColumnKind::Lookup(list) => ColumnKind::Lookup(self.lists.get(list).copied().unwrap_or(*list)),
+            ColumnKind::Multiple(kind) => ColumnKind::Multiple(Box::new(self.kind(kind))),
             other => other.clone(),
         }
     }
 
-    /// Returns the new identifier of a row that is there again.
-    pub fn restored_row(&self, row: Id) -> Option<Id> {
-        self.rows.get(&row).copied()
+    /// Returns whether a value names a row that may come back later.
+    pub fn is_early(&self, kind: &ColumnKind, value: &ColumnValue) -> bool {
+        let ColumnKind::Lookup(list) = kind.single() else { return false };
+        let is_missing =
+            |value: &ColumnValue| matches!(value, ColumnValue::Lookup(row) if !self.rows.contains_key(row));
+        self.lists.contains_key(list) && value.each().iter().any(is_missing)
     }
 
-    /// Returns the row that a value names, if it may come back later.
-    pub fn missing(&self, kind: &ColumnKind, value: &ColumnValue) -> Option<Id> {
-        match (kind, value) {
-            (ColumnKind::Lookup(list), ColumnValue::Lookup(row)) => {
-                (self.lists.contains_key(list) && !self.rows.contains_key(row)).then_some(*row)
-            }
-            _ => None,
-        }
+    /// Returns a value from the set as it comes back in a column of kind `kind`, which has the list in the set; `None`
+    /// if it does not. Of several values, some may.
+    pub fn value(&self, kind: &ColumnKind, value: &ColumnValue) -> Option<ColumnValue> {
+        let one = kind.single();
+        let back = value.each().iter().filter_map(|value| match value {
+            ColumnValue::Lookup(row) => self.row(one, *row).map(ColumnValue::Lookup),
+            value => comes_back(one, value).then(|| value.clone()),
+        });
+        ColumnValue::joined(kind, back.collect())
     }
 
     /// Returns the row that a value of a column of kind `kind` in the set names from now on; `None` if it is not there
     /// again.
-    pub fn row(&self, kind: &ColumnKind, row: Id) -> Option<Id> {
+    fn row(&self, kind: &ColumnKind, row: Id) -> Option<Id> {
         let ColumnKind::Lookup(list) = kind else { return None };
         match (self.rows.get(&row), self.lists.get(list)) {
             (Some(new), _) => Some(*new),
@@ -96,13 +102,13 @@ impl Lookups {
 
 /// Returns whether a value from the set fits a column of the same kind here. A choice that is no longer offered does,
 /// and so does a text that was accepted before; a link that a browser must not open does not.
-pub(super) fn comes_back(kind: &ColumnKind, value: &ColumnValue) -> bool {
+fn comes_back(kind: &ColumnKind, value: &ColumnValue) -> bool {
     !matches!(kind, ColumnKind::Link) || kind.check(value).is_ok()
 }
 
 /// Returns the lists whose rows the columns of a place name.
 fn named_lists(place: &Place) -> impl Iterator<Item = Id> + '_ {
-    place.columns.columns.values().filter_map(|(_, kind)| match kind {
+    place.columns.columns.values().filter_map(|(_, kind)| match kind.single() {
         ColumnKind::Lookup(list) => Some(*list),
         _ => None,
     })

@@ -7,7 +7,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{attachment, record};
-use model::{Code, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, NodePath, Result};
+use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, NodePath, Result};
 use repository::{MAX_CHANGES, RowChange, Sort, Target};
 
 use super::context::{TOLD, Walk};
@@ -15,13 +15,14 @@ use super::destination::{Columns, Place, in_order};
 
 const PAGE: usize = 200;
 
-/// A value of a restored row that names a row which has not come back yet.
+/// A value of a restored row that names rows of which some have not come back yet.
 struct Early {
     list: Id,
     row: Id,
     column: Id,
-    /// The named row, as the set identifies it.
-    named: Id,
+    /// The value and the kind of its column in the set.
+    value: ColumnValue,
+    kind: ColumnKind,
     /// Value that the row has meanwhile. If somebody changes it, the change stays.
     was: Option<ColumnValue>,
 }
@@ -75,9 +76,12 @@ impl Walk<'_> {
                         self.lookups.row_is_back(list, row.id, new);
                         let waiting = own.iter().filter_map(|(_, column, value)| {
                             let (column, kind) = columns.columns.get(column)?;
-                            let named = self.lookups.missing(kind, value)?;
+                            if !self.lookups.is_early(kind, value) {
+                                return None;
+                            }
                             let was = known.iter().find(|(known, _)| known == column).map(|(_, value)| value.clone());
-                            Some(Early { list: present.id, row: new, column: *column, named, was })
+                            let (list, column) = (present.id, *column);
+                            Some(Early { list, row: new, column, value: value.clone(), kind: kind.clone(), was })
                         });
                         early.extend(waiting);
                         // Before its attachments, which inherit them.
@@ -100,9 +104,9 @@ impl Walk<'_> {
         let mut waiting: Vec<&[Early]> = early.chunk_by(|a, b| a.list == b.list).collect();
         while let Some(some) = waiting.pop() {
             let Some(first) = some.first() else { continue };
-            let edit = |Early { row, column, named, was, .. }: &Early| {
-                let named = self.lookups.restored_row(*named)?;
-                let set = vec![(*column, Some(ColumnValue::Lookup(named)))];
+            let edit = |Early { row, column, value, kind, was, .. }: &Early| {
+                let value = self.lookups.value(kind, value).filter(|value| Some(value) != was.as_ref())?;
+                let set = vec![(*column, Some(value))];
                 Some(RowChange::Edit { row: *row, revision: None, was: vec![(*column, was.clone())], set })
             };
             // A request names each row once, and takes so many rows and so much text.

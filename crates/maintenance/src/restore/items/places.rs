@@ -11,7 +11,7 @@ use model::{Code, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, 
 use repository::{ColumnChange, Item, Sort, Target, is_built_in_column, named_columns};
 
 use super::context::Walk;
-use super::destination::{Columns, Place, comes_back};
+use super::destination::{Columns, Place};
 
 /// Returns the name under which a column is restored. Earlier versions allowed the names of built-in columns.
 /// `others` are the folded names of the columns in the set.
@@ -33,10 +33,7 @@ impl Walk<'_> {
     /// Returns a value of the set as it comes back, with its column; `None` if it does not.
     pub(super) fn value(&self, columns: &Columns, column: Id, value: &ColumnValue) -> Option<(Id, ColumnValue)> {
         let (new, kind) = columns.columns.get(&column)?;
-        match value {
-            ColumnValue::Lookup(row) => Some((*new, ColumnValue::Lookup(self.lookups.row(kind, *row)?))),
-            _ => comes_back(kind, value).then(|| (*new, value.clone())),
-        }
+        Some((*new, self.lookups.value(kind, value)?))
     }
 
     /// Returns the existing item at a path, if it is of this kind.
@@ -126,21 +123,28 @@ impl Walk<'_> {
             let mut folded = [old.folded.clone(), name.folded()].into_iter();
             let same = folded.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
-                if same.kind.as_str() == old.kind.as_str() && same.is_calculated() != options.formula.is_empty() {
-                    found.columns.insert(old.id, (same.id, old.kind.clone()));
+                let is_same_kind = same.kind.as_str() == old.kind.as_str();
+                if is_same_kind && old.kind.takes_multiple() && !same.kind.takes_multiple() {
+                    self.note(format!(
+                        "the column \"{}\" of \"{path}\" takes a single value now: its values were not restored",
+                        old.name
+                    ));
+                } else if is_same_kind && same.is_calculated() != options.formula.is_empty() {
+                    let kind = old.kind.clone().taking_multiple(same.kind.takes_multiple())?;
+                    found.columns.insert(old.id, (same.id, kind.clone()));
                     lookups.extend(same.kind.is_lookup().then(|| (old.id, same.kind.clone())));
                     // The title column of a new list is there already, and so are others after an interruption.
                     if is_new && same.options != options {
                         let change = ColumnChange {
                             name,
-                            kind: old.kind.clone(),
+                            kind,
                             required: same.required,
                             content_type_id: same.content_type_id,
                             options,
                         };
                         checked.push((same.id, change));
                     }
-                } else if same.kind.as_str() == old.kind.as_str() {
+                } else if is_same_kind {
                     self.note(format!(
                         "the column \"{}\" of \"{path}\" is calculated on one side only: its values were not restored",
                         old.name

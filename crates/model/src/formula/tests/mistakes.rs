@@ -68,6 +68,16 @@ fn stored_results_do_not_depend_on_time_and_caller() {
 }
 
 #[test]
+fn columns_with_several_values_cannot_be_read() {
+    let kind = ColumnKind::Person.taking_multiple(true).unwrap();
+    let columns = [FormulaColumn { id: Id::new(1), name: "Team", kind: &kind }];
+    for text in ["[Team]", "[#1] = me()", "blank([Team])"] {
+        let error = Formula::parse(text, &columns, ALL).unwrap_err();
+        assert!(error.message().contains("Team takes several values"), "{}", error.message());
+    }
+}
+
+#[test]
 fn messages_are_short() {
     let long = "x".repeat(250);
     let names: Vec<String> = (0..30).map(|number| format!("{long}{number}")).collect();

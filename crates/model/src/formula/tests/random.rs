@@ -162,7 +162,7 @@ fn written_and_read(formula: &Formula) -> Result<(), TestCaseError> {
 /// Checks what each outcome promises.
 fn proper(formula: &Formula, outcome: &Outcome) -> Result<(), TestCaseError> {
     if let Outcome::Value(value) = outcome {
-        prop_assert_eq!(FormulaType::of_value(value), formula.kind());
+        prop_assert_eq!(FormulaType::of_value(value), Some(formula.kind()));
         match value {
             ColumnValue::Number(number) => prop_assert!(number.is_finite()),
             ColumnValue::Text(text) => prop_assert!(text.chars().count() <= 60_000),
@@ -213,7 +213,8 @@ proptest! {
         let context = FormulaContext { now: Timestamp::from_micros(now), me: Id::new(1) };
         let any = |id: Id| values.get(id.get() as usize - 1).cloned().flatten();
         // The same, with values that fit the columns.
-        let kinds: Vec<(Id, FormulaType)> = columns().iter().map(|c| (c.id, FormulaType::of(c.kind))).collect();
+        let kinds: Vec<(Id, Option<FormulaType>)> =
+            columns().iter().map(|c| (c.id, Some(FormulaType::of(c.kind)))).collect();
         let fits = |id, found: &ColumnValue| kinds.contains(&(id, FormulaType::of_value(found)));
         let fitting = |id: Id| any(id).filter(|found| fits(id, found)).or_else(|| value(id));
         if let Ok(formula) = Formula::parse(&text, &columns(), ALL) {

@@ -95,7 +95,8 @@ pub(in crate::templates) fn check_lookups(lists: &[ListTemplate]) -> Result<()> 
             }
             let is_there =
                 |row: i64| of.template.is_some() || usize::try_from(row).is_ok_and(|row| row <= of.rows.len());
-            let values = list.rows.iter().filter_map(|row| row.get(key).and_then(toml::Value::as_integer));
+            let values =
+                list.rows.iter().filter_map(|row| row.get(key)).flat_map(each).filter_map(toml::Value::as_integer);
             if let Some(row) = values.into_iter().find(|row| !is_there(*row)) {
                 return fail(format!("column {:?}: {:?} has no row {row}", short(key), short(named)));
             }
@@ -196,7 +197,7 @@ fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
         Ok(kind) => kind,
         Err(error) => return fail(error.message().to_owned()),
     };
-    match kind {
+    match kind.single() {
         ColumnKind::Choice(_) => {
             let bad =
                 |text: &str| text.is_empty() || text.chars().count() > MAX_CHOICE || text.chars().any(char::is_control);
@@ -210,7 +211,7 @@ fn check_column(list: &ListTemplate, column: &ColumnTemplate) -> Result<()> {
         _ if !column.choices.is_empty() => return fail("only a choice column has choices".to_owned()),
         _ => {}
     }
-    match (&kind, &column.list) {
+    match (kind.single(), &column.list) {
         (ColumnKind::Lookup(_), None) => {
             return fail("a lookup column needs the `list` whose entries it takes".to_owned());
         }
@@ -292,11 +293,19 @@ fn column_row(column: &ColumnTemplate, id: i64, language: &str) -> Result<Column
 
 /// Returns the kind of a column, with its choices in a language. The list of a lookup column has no identifier yet.
 pub(in crate::templates) fn kind_of(column: &ColumnTemplate, language: &str) -> Result<ColumnKind> {
-    if column.kind == "lookup" {
-        return Ok(ColumnKind::Lookup(Id::NONE));
-    }
-    let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
-    ColumnKind::parse(&column.kind, choices)
+    let kind = match column.kind.as_str() {
+        "lookup" => ColumnKind::Lookup(Id::NONE),
+        word => {
+            let choices = column.choices.iter().map(|choice| choice.in_language(language).to_owned()).collect();
+            ColumnKind::parse(word, choices)?
+        }
+    };
+    kind.taking_multiple(column.multiple)
+}
+
+/// Returns each of the values in an array, or the only value.
+pub(in crate::templates) fn each(value: &toml::Value) -> &[toml::Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
 fn check_view(list: &ListTemplate, view: &ViewTemplate) -> Result<()> {
@@ -374,9 +383,8 @@ fn check_row(list: &ListTemplate, row: &toml::Table, languages: &[&str]) -> std:
             }
             let kind = kind_of(column, language).map_err(|error| error.message().to_owned())?;
             let read = value_of(&kind, &column.choices, value, language);
-            match read.map_err(|why| format!("column {:?}: {why}", short(name)))? {
-                ColumnValue::Text(text) => bytes += text.len(),
-                _ => bytes += 16,
+            for one in read.map_err(|why| format!("column {:?}: {why}", short(name)))?.each() {
+                bytes += if let ColumnValue::Text(text) = one { text.len() } else { 16 };
             }
         }
         if bytes > MAX_ROW_BYTES {

@@ -20,7 +20,7 @@ pub use text::Text;
 pub(super) use template::{ColumnTemplate, Holds, LinkTemplate, ListTemplate, PageTemplate, ViewColumn, ViewTemplate};
 
 pub(super) use check::MAX_LISTS;
-pub(super) use check_list::{MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, PAGE_EXTENSION, check_lookups, kind_of};
+pub(super) use check_list::{MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, PAGE_EXTENSION, check_lookups, each, kind_of};
 pub(super) use reason::invalid;
 pub(super) use rules::is_template_name;
 pub(super) use template::FORMAT;

@@ -205,6 +205,9 @@ pub struct ColumnTemplate {
     /// Set when a row cannot be saved, or a document checked in, without a value.
     #[serde(default)]
     pub required: bool,
+    /// Set when a field of a choice, person or lookup column has several values.
+    #[serde(default)]
+    pub multiple: bool,
     /// Choices of a choice column.
     #[serde(default)]
     pub choices: Vec<Text>,

@@ -18,6 +18,11 @@ pub(in crate::templates) fn value_of(
     language: &str,
 ) -> Result<ColumnValue, String> {
     let read = match (kind, value) {
+        (ColumnKind::Multiple(kind), toml::Value::Array(values)) => {
+            let values = values.iter().map(|value| value_of(kind, choices, value, language));
+            Some(ColumnValue::Multiple(values.collect::<Result<_, _>>()?))
+        }
+        (ColumnKind::Multiple(_), _) => return Err("the column takes several values: give it an array".to_owned()),
         (ColumnKind::Person, _) => return Err("a template has no people".to_owned()),
         (ColumnKind::Lookup(_), toml::Value::Integer(row)) if *row > 0 => Some(ColumnValue::Lookup(Id::new(*row))),
         (ColumnKind::Lookup(_), _) => return Err("an entry is the number of a row in `rows` of its list".to_owned()),
@@ -52,6 +57,10 @@ pub(in crate::templates) fn value_to_toml(value: &ColumnValue) -> Option<toml::V
         ColumnValue::Date(time) => datetime(*time).map(toml::Value::Datetime),
         ColumnValue::Lookup(row) => Some(toml::Value::Integer(row.get())),
         ColumnValue::Person(_) => None,
+        ColumnValue::Multiple(values) => {
+            let values: Vec<_> = values.iter().filter_map(value_to_toml).collect();
+            (!values.is_empty()).then_some(toml::Value::Array(values))
+        }
     }
 }
 
@@ -118,5 +127,13 @@ mod tests {
         assert!(value_of(&ColumnKind::Link, &[], &string("javascript:alert(1)"), "en").is_err());
         assert!(value_of(&ColumnKind::Text, &[], &toml::Value::Boolean(true), "en").is_err());
         assert!(value_of(&ColumnKind::Text, &[], &string(""), "en").is_err());
+        let several = kind.taking_multiple(true).unwrap();
+        let array = |values: &[&str]| toml::Value::Array(values.iter().map(|text| string(text)).collect());
+        assert!(value_of(&several, &choices, &array(&["Open"]), "en").is_ok());
+        let nested = toml::Value::Array(vec![array(&["Open"])]);
+        for bad in [array(&[]), array(&["Open", "Open"]), array(&["Open", "Shut"]), nested, string("Open")] {
+            assert!(value_of(&several, &choices, &bad, "en").is_err(), "{bad}");
+        }
+        assert!(value_of(several.single(), &choices, &array(&["Open"]), "en").is_err());
     }
 }

@@ -152,6 +152,7 @@ fn value(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Table(entries) => table(entries),
+        Value::Array(values) => format!("[{}]", values.iter().map(self::value).collect::<Vec<_>>().join(", ")),
         other => other.to_string(),
     }
 }
@@ -212,6 +213,7 @@ fn column(column: &ColumnTemplate) -> String {
         ("name", Some(text(&column.name))),
         ("kind", Some(quoted(&column.kind))),
         ("required", yes(column.required)),
+        ("multiple", yes(column.multiple)),
         ("choices", array(column.choices.iter().map(text))),
         ("list", column.list.as_deref().map(quoted)),
         ("role", column.role.as_deref().map(quoted)),

@@ -7,7 +7,7 @@ use repository::{Column, Item, ListRequest, Listed, Sort, SortKey, Target, Value
 use serde::Serialize;
 
 use crate::browse::label;
-use crate::browse::listing::named_in;
+use crate::browse::listing::{heading, named_in};
 use crate::browse::view::{Key, View, Wide};
 use crate::frame::page::Page;
 use crate::frame::visit::Visit;
@@ -33,6 +33,9 @@ pub struct ColumnJson {
     kind: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<String>,
+    /// Set for a column that takes several values, which are edited as one text.
+    #[serde(skip_serializing_if = "is_not")]
+    multiple: bool,
     /// Suggestions for a lookup column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     entries: Vec<String>,
@@ -69,6 +72,9 @@ pub struct RowJson {
     /// Number of its attachments.
     #[serde(skip_serializing_if = "is_none")]
     clips: u64,
+    /// Title of its group; empty if the view has no groups.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    group: String,
     /// Values in the order of the columns; null where the row has no such value.
     cells: Vec<Option<CellJson>>,
 }
@@ -76,6 +82,11 @@ pub struct RowJson {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_not(yes: &bool) -> bool {
+    !yes
 }
 
 /// The next rows of a grid.
@@ -126,9 +137,10 @@ impl Fresh {
     }
 }
 
-/// The columns of a grid: the title first, then those of the view.
+/// The columns of a grid: the title first, then those of the view; and the order whose groups have headings.
 pub struct Shown {
     keys: Vec<Wide>,
+    groups: Option<Sort>,
 }
 
 impl Shown {
@@ -136,7 +148,10 @@ impl Shown {
     pub fn of(view: &View, own: &[Column]) -> Self {
         let title = own.iter().find(|column| column.role == Some(ColumnRole::Title)).map(|column| column.id);
         let first = title.map(|id| Wide { key: Key::Own(id), width: None });
-        Self { keys: first.into_iter().chain(view.shown_in_list(own)).collect() }
+        Self {
+            keys: first.into_iter().chain(view.shown_in_list(own)).collect(),
+            groups: view.groups(own).then_some(view.sort),
+        }
     }
 
     fn columns(&self, page: &Page, own: &[Column]) -> Vec<ColumnJson> {
@@ -149,7 +164,7 @@ async fn columns_with_entries(visit: &Visit, shown: &Shown, own: &[Column]) -> R
     let mut columns = shown.columns(&visit.page, own);
     for (column, wide) in columns.iter_mut().zip(&shown.keys) {
         let Key::Own(id) = wide.key else { continue };
-        if let Some(ColumnKind::Lookup(list)) = own.iter().find(|own| own.id == id).map(|own| &own.kind) {
+        if let Some(ColumnKind::Lookup(list)) = own.iter().find(|own| own.id == id).map(|own| own.kind.single()) {
             column.entries = entries::suggestions(&visit.session, *list).await?;
         }
     }
@@ -169,7 +184,8 @@ fn column(page: &Page, own: &[Column], wide: &Wide) -> ColumnJson {
             (None, Key::Modified | Key::Created) => "time",
             (None, _) => "name",
         },
-        choices: match found.map(|column| &column.kind) {
+        multiple: found.is_some_and(|column| column.kind.takes_multiple()),
+        choices: match found.map(|column| column.kind.single()) {
             Some(ColumnKind::Choice(choices)) => choices.clone(),
             _ => Vec::new(),
         },
@@ -191,6 +207,7 @@ pub fn rows(visit: &Visit, shown: &Shown, listed: &Listed, names: &ValueNames) -
         edit: item.rights.has(Right::Edit),
         delete: item.rights.has(Right::Delete),
         clips: item.attachments.unwrap_or(0),
+        group: shown.groups.map_or_else(String::new, |sort| heading(&visit.page, sort, listed, item, names)),
         cells: shown.keys.iter().map(|wide| cell(visit, listed, item, wide.key, names)).collect(),
     };
     listed.page.items.iter().map(row).collect()
@@ -209,7 +226,7 @@ fn cell(visit: &Visit, listed: &Listed, item: &Item, key: Key, names: &ValueName
                 return None;
             }
             let value = listed.values.get(&(item.id, id));
-            let text = value.map(|value| cells::text(&visit.page, value, names)).unwrap_or_default();
+            let text = value.map(|value| cells::text(&visit.page, value, names).into_owned()).unwrap_or_default();
             Some(CellJson::of(text, cells::edited(&visit.page, names, value)))
         }
         Key::Type | Key::Size | Key::Version => None,
@@ -243,7 +260,7 @@ pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
         None => None,
     };
     let shown = Shown::of(&view, &listed.columns);
-    let asks_people = is_first && listed.columns.iter().any(|column| column.kind == ColumnKind::Person);
+    let asks_people = is_first && listed.columns.iter().any(|column| *column.kind.single() == ColumnKind::Person);
     Ok(Block {
         columns: if is_first { columns_with_entries(visit, &shown, &listed.columns).await? } else { Vec::new() },
         rows: rows(visit, &shown, &listed, &names),

@@ -1,6 +1,6 @@
 //! Changes that a grid sends: texts as their user typed them, read as the forms read them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use axum::http::HeaderMap;
 use model::{Code, ColumnKind, ColumnValue, Digest, Error, ErrorKind, Id, MAX_PAGE, Result, fold};
@@ -78,8 +78,8 @@ pub async fn change(visit: &Visit, id: &str, query: &str, headers: &HeaderMap, t
         None => visit.session.clone(),
     };
     let sent: Sent = request_body::run_cpu_bound(move || serde_json::from_str(&text)).await?.map_err(unreadable)?;
-    require_few_changes(sent.changes.len(), sent.changes.iter().map(|change| change.set.len()).sum())?;
     let (columns, _) = session.columns(&target).await?;
+    require_few_changes(sent.changes.len(), count_values(&columns, &sent.changes))?;
     let mut read = Reader { visit, columns: &columns, found: HashMap::new(), present: Present::default() };
     read.present = read.stale(&target, &sent.changes).await?;
     let mut readings: Vec<Reading> = Vec::with_capacity(sent.changes.len());
@@ -105,6 +105,17 @@ pub async fn change(visit: &Visit, id: &str, query: &str, headers: &HeaderMap, t
         .collect();
     let refused: Vec<Option<Id>> = readings.iter().map(|reading| reading.as_ref().err().map(|(id, _)| *id)).collect();
     told(visit, &target, &View::parse(query), &columns, &sent, outcomes, &refused).await
+}
+
+/// Counts the values that changes set: in columns with several values by their semicolons, before any is looked up.
+fn count_values(columns: &[Column], changes: &[SentChange]) -> usize {
+    let multiple = columns.iter().filter(|column| column.kind.takes_multiple());
+    let multiple: HashSet<String> = multiple.map(|column| column.id.to_string()).collect();
+    let values = |(column, text): (&String, &String)| match multiple.contains(column) {
+        true => 1 + text.matches(';').count(),
+        false => 1,
+    };
+    changes.iter().flat_map(|change| change.set.iter().map(values)).sum()
 }
 
 fn unreadable(error: serde_json::Error) -> Error {
@@ -254,7 +265,20 @@ impl<'a> Reader<'a> {
         if text.is_empty() {
             return Ok(None);
         }
-        let text = match &column.kind {
+        if !column.kind.takes_multiple() {
+            return self.one_value(column, text).await.map(Some);
+        }
+        let mut values = Vec::new();
+        for part in values::split(&self.visit.page, column, &text)? {
+            values.push(self.one_value(column, part).await?);
+        }
+        values::joined(&self.visit.page, column, values).map(Some)
+    }
+
+    /// Reads one value for a column, which may take several.
+    async fn one_value(&mut self, column: &Column, text: String) -> Result<ColumnValue> {
+        let kind = column.kind.single();
+        let text = match kind {
             ColumnKind::YesNo => self.yes_or_no(column, &text)?.to_owned(),
             // As spreadsheets do, whatever its case.
             ColumnKind::Choice(choices) if !choices.contains(&text) => {
@@ -263,16 +287,16 @@ impl<'a> Reader<'a> {
             }
             _ => text,
         };
-        if matches!(column.kind, ColumnKind::Person | ColumnKind::Lookup(_)) {
+        if matches!(kind, ColumnKind::Person | ColumnKind::Lookup(_)) {
             let key = (column.id, text);
             if let Some(found) = self.found.get(&key) {
-                return Ok(Some(found.clone()));
+                return Ok(found.clone());
             }
-            let found = values::read(self.visit, column, key.1.clone()).await?;
+            let found = values::read_one(self.visit, column, key.1.clone()).await?;
             self.found.insert(key, found.clone());
-            return Ok(Some(found));
+            return Ok(found);
         }
-        values::read(self.visit, column, text).await.map(Some)
+        values::read_one(self.visit, column, text).await
     }
 
     fn yes_or_no(&self, column: &Column, text: &str) -> Result<&'static str> {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use model::{NodeKind, Timestamp};
-use repository::{FindRequest, HitOrder, Item, SearchQuery};
+use repository::{FindRequest, HitOrder, Item, SearchQuery, Target};
 use serde::Deserialize;
 
 use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
@@ -78,14 +78,21 @@ pub async fn recent(around: &Surroundings<'_>, text: &str) -> PartResult {
     if !place.kind.is_container() || place.kind == NodeKind::List {
         return Err(PartFault::Wrong(around.visit.page.s("part.no-container").to_owned()));
     }
+    let (page, session) = (&around.visit.page, &around.visit.session);
+    let title = part.title.unwrap_or_else(|| page.s("part.recent").to_owned());
+    let limit = entries(part.limit);
     let query = match place.path.as_str() {
         "" => EVERYTHING.to_owned(),
         path => format!("in:{}", SearchQuery::quoted(path)),
     };
     // Rows of lists change by the hundred.
     let query = format!("{query} -type:row");
-    let title = part.title.unwrap_or_else(|| around.visit.page.s("part.recent").to_owned());
-    draw(around, query, HitOrder::Newest, title, entries(part.limit)).await
+    let Some(mut items) = session.recent_below(&Target::Id(place.id), limit + 1).await? else {
+        return draw(around, query, HitOrder::Newest, title, limit).await;
+    };
+    let more = items.len() > limit;
+    items.truncate(limit);
+    show(around, title, address_of(&query, HitOrder::Newest), &items, more).await
 }
 
 /// Draws what a query finds.
@@ -97,13 +104,22 @@ pub async fn query(around: &Surroundings<'_>, text: &str) -> PartResult {
 }
 
 async fn draw(around: &Surroundings<'_>, text: String, order: HitOrder, title: String, limit: usize) -> PartResult {
-    let (page, session) = (&around.visit.page, &around.visit.session);
-    let sort = if order == HitOrder::Newest { "&sort=newest" } else { "" };
-    let href = format!("/search?q={}{sort}", segments::encode_query(&text));
+    let href = address_of(&text, order);
     let request = FindRequest { text, limit, order, without_passages: true, ..FindRequest::default() };
-    let found = session.search(&request).await?;
+    let found = around.visit.session.search(&request).await?;
     let items: Vec<Item> = found.items.into_iter().map(|found| found.item).collect();
-    let people = names::names(session, &items).await?;
+    show(around, title, href, &items, found.more).await
+}
+
+/// Returns the address of all results of a search.
+fn address_of(query: &str, order: HitOrder) -> String {
+    let sort = if order == HitOrder::Newest { "&sort=newest" } else { "" };
+    format!("/search?q={}{sort}", segments::encode_query(query))
+}
+
+async fn show(around: &Surroundings<'_>, title: String, href: String, items: &[Item], more: bool) -> PartResult {
+    let (page, session) = (&around.visit.page, &around.visit.session);
+    let people = names::names(session, items).await?;
     let hit = |item: &Item| Hit {
         href: address::browse(&item.path),
         icon: names::icon_of(item),
@@ -113,5 +129,5 @@ async fn draw(around: &Surroundings<'_>, text: String, order: HitOrder, title: S
         modified_by: names::name_of(&people, item.modified_by),
     };
     let hits = items.iter().map(hit).collect();
-    render(&FoundPart { page, title, href, hits, more: found.more })
+    render(&FoundPart { page, title, href, hits, more })
 }

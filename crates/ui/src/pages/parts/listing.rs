@@ -6,7 +6,8 @@ use repository::{Item, ListRequest, Sort, Target};
 use serde::Deserialize;
 
 use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
-use crate::browse::listing::{self, CellContent, Row};
+use crate::browse::listing::{self, Row};
+use crate::browse::row_cells::{self, CellContent};
 use crate::browse::view::{Key, View, Wide};
 use crate::frame::address;
 use crate::frame::page::Page;
@@ -132,8 +133,9 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     shown.truncate(MAX_SHOWN);
     let here = address::browse(&place.path);
     let me = session.principal().id;
+    let columns = row_cells::shown_columns(page, &found.columns, &shown);
     let row = |item| {
-        let cells = shown.iter().map(|wide| listing::cell(page, me, &found, item, wide.key, &named)).collect();
+        let cells = row_cells::cells_of(page, me, &found, item, &columns, &named);
         Row { cells, ..listing::row(item, &here, &named.people) }
     };
     let head = |wide: &Wide| match wide.key {

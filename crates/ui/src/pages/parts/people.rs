@@ -1,10 +1,12 @@
 //! The part `people`: users and groups by their logins or names.
 
 use askama::Template;
-use model::Code;
+use model::{Code, Id};
+use repository::PrincipalName;
 use serde::Deserialize;
 
 use super::part::{PartFault, PartResult, Surroundings, read, render};
+use crate::account::profile;
 use crate::frame::page::Page;
 
 /// Limit on the people of one part.
@@ -19,6 +21,8 @@ struct People {
 }
 
 struct Person {
+    /// Address of the page about the person; empty for a group.
+    href: String,
     name: String,
     login: String,
 }
@@ -48,8 +52,10 @@ pub async fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
         }
     }
     let names = session.principal_names(&ids).await?;
-    let person = |id| {
-        names.get(id).map(|name| Person { name: name.name.clone(), login: name.login.clone().unwrap_or_default() })
+    let person = |id: &Id| {
+        let PrincipalName { name, login, .. } = names.get(id)?.clone();
+        let href = login.as_ref().map(|_| profile::address_of(*id)).unwrap_or_default();
+        Some(Person { href, name, login: login.unwrap_or_default() })
     };
     render(&PeoplePart {
         page,

@@ -1,32 +1,34 @@
-//! Logos: pictures whose format and size are read from their first bytes. Nothing is decoded.
+//! Small images, such as logos and portraits, whose format and size are read from their first bytes. Nothing is
+//! decoded.
 
-use model::{Code, Error, Result};
+use crate::{Code, Error, Result};
 
-/// Limit on the bytes of a logo.
-pub const MAX_LOGO_BYTES: usize = 256 << 10;
-/// Limit on its width and height. A small file can have billions of pixels, which every reader's browser would draw.
+/// Limit on the bytes of a small image: 256 KiB.
+pub const MAX_IMAGE_BYTES: usize = 256 << 10;
+/// Limit on its width and height, in pixels. A small file can have billions of them, which every reader's browser would
+/// draw.
 const MAX_SIDE: u32 = 2_048;
 
-/// A logo.
+/// A small image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogoImage {
+pub struct SmallImage {
     /// `image/png`, `image/jpeg` or `image/webp`.
     pub media_type: String,
     /// The file.
     pub bytes: Vec<u8>,
 }
 
-impl LogoImage {
-    /// Checks a file that is to be a logo.
+impl SmallImage {
+    /// Checks a file that is to be a small image.
     ///
     /// # Errors
-    /// `Invalid` with code `invalid_logo`.
+    /// `Invalid` with code `invalid_image`.
     pub fn new(bytes: Vec<u8>) -> Result<Self> {
         let refuse = |why: &'static str| {
-            let text = format!("this cannot be the logo: {why}");
-            Err(Error::invalid(text).with_code(Code::InvalidLogo))
+            let text = format!("this picture cannot be used: {why}");
+            Err(Error::invalid(text).with_code(Code::InvalidImage))
         };
-        if bytes.len() > MAX_LOGO_BYTES {
+        if bytes.len() > MAX_IMAGE_BYTES {
             return refuse("it is larger than 256 KiB");
         }
         match read(&bytes) {
@@ -143,16 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn logos_are_bounded() {
-        let code = |bytes: Vec<u8>| LogoImage::new(bytes).map_err(|error| error.code());
+    fn images_are_bounded() {
+        let code = |bytes: Vec<u8>| SmallImage::new(bytes).map_err(|error| error.code());
         assert!(code(png(2_048, 1)).is_ok());
         for bad in [png(2_049, 1), png(1, 0), png(30_000, 30_000), b"x".to_vec()] {
-            assert_eq!(code(bad), Err(Code::InvalidLogo));
+            assert_eq!(code(bad), Err(Code::InvalidImage));
         }
         let mut large = png(9, 9);
-        large.resize(MAX_LOGO_BYTES, 0);
+        large.resize(MAX_IMAGE_BYTES, 0);
         assert!(code(large.clone()).is_ok());
         large.push(0);
-        assert_eq!(code(large), Err(Code::InvalidLogo));
+        assert_eq!(code(large), Err(Code::InvalidImage));
     }
 }

@@ -196,11 +196,15 @@ test('a draft is submitted, rejected, changed and approved', async () => {
   await author.getByText('Berta has submitted this draft for approval.').waitFor();
   await decider.reload();
   await article(decider).getByText('From nine. Until five.').waitFor();
+  await decider.getByRole('textbox', { name: 'Comment on approval' }).fill('Well said');
   await decider.getByRole('button', { name: 'Approve and publish' }).click();
   await decider.getByText('1.0').first().waitFor();
   assert.equal(await decider.locator('.badge', { hasText: 'Draft' }).count(), 0);
   await author.reload();
   assert.equal(await author.getByText('has submitted').count(), 0);
+  await author.goto('/browse/News/Opening%20hours.md?details');
+  await author.getByRole('link', { name: 'Versions' }).first().click();
+  await author.getByText('Well said').waitFor();
   await author.finish();
   await decider.finish();
 });

@@ -108,3 +108,16 @@ async fn a_file_has_several_values_in_one_field() {
     assert_eq!(added["values"][&colours], json!(["red", "<b>&"]));
     assert_eq!(added["values"][&people], json!([me]));
 }
+
+#[tokio::test]
+async fn a_file_names_a_limited_number_of_people() {
+    let farm = Farm::new().await;
+    let (list, ..) = colours(&farm).await;
+    let unknown: String = (0..20_000).map(|number| format!("u,nobody{number}\n")).collect();
+    let file = format!("Title,People\nfirst,\n{unknown}too late,admin\nlast,\n");
+    let path = format!("/api/v1/items/{list}/rows.csv");
+    let report = farm.send("POST", &path, CSV, file).await.expect(200).json();
+    assert_eq!((&report["added"], &report["refused"]), (&json!(2), &json!(20_001)), "{}", report["refusals"][0]);
+    let saved = farm.get(&path).await.expect(200).text();
+    assert!(saved.contains("first") && saved.contains("last") && !saved.contains("too late"), "{saved}");
+}

@@ -1,5 +1,6 @@
 //! Columns of libraries and lists, and the values that items have in them.
 
+pub(crate) mod carried;
 mod definitions;
 mod field_change;
 pub(crate) mod fields;

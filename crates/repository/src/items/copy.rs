@@ -8,6 +8,8 @@ use database::content::node::{self, NodeRow};
 use database::content::{property, record, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
+use crate::columns::carried::Carried;
+use crate::columns::recompute;
 use crate::documents::{charge, library_of};
 use crate::items::attachments::{Arrival, admit};
 use crate::items::item::Item;
@@ -56,7 +58,7 @@ impl Session {
             }
             let quota = checked.collection.quota_bytes;
             charge(transaction, guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-            let top = copier.top.ok_or_else(crate::session::errors::no_item)?;
+            let top = copier.finish(transaction)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.store_result(transaction, top)?;
             guard.item(transaction, top)
@@ -70,11 +72,12 @@ pub(super) struct Copier<'a> {
     source: &'a Located,
     destination: &'a NodeRow,
     first: VersionNumber,
-    same_library: bool,
+    /// What corresponds in the library of the copies, if that is another one.
+    carried: Option<Carried>,
     now: Timestamp,
     /// Copies of the containers copied so far, by the original's identifier.
     containers: HashMap<Id, NodeRow>,
-    pub(super) top: Option<Id>,
+    top: Option<Id>,
     pub(super) bytes: i64,
     pub(super) documents: i64,
 }
@@ -91,12 +94,14 @@ impl<'a> Copier<'a> {
             Versioning::MajorMinor => VersionNumber::new(0, 1),
             Versioning::None | Versioning::Major => VersionNumber::new(1, 0),
         };
+        let (from, to) = (source.node().library_id, destination.library_id);
+        let carried = if from == to { None } else { Some(Carried::between(transaction, from, to)?) };
         Ok(Self {
             guard,
             source,
             destination,
             first,
-            same_library: source.node().library_id == destination.library_id,
+            carried,
             now: Timestamp::now(),
             containers: HashMap::new(),
             top: None,
@@ -117,7 +122,10 @@ impl<'a> Copier<'a> {
         };
         let id = self.guard.next_id();
         let mut copy = NodeRow::new(id, parent, row.kind, &name, self.guard.caller(), self.now);
-        copy.content_type_id = row.content_type_id.filter(|_| self.same_library);
+        copy.content_type_id = match &self.carried {
+            None => row.content_type_id,
+            Some(carried) => carried.content_type(row.content_type_id),
+        };
         if row.kind == NodeKind::Document {
             let Some(visible) = self.source.visible_version(row) else { return Ok(()) };
             let mut stored = version::find(transaction, visible)?
@@ -140,8 +148,14 @@ impl<'a> Copier<'a> {
             self.documents += 1;
         }
         node::insert(transaction, &copy)?;
-        if self.same_library {
-            record::copy(transaction, row.id, &copy)?;
+        match &self.carried {
+            None => record::copy(transaction, row.id, &copy)?,
+            Some(carried) => {
+                if let Some(fields) = record::find(transaction, row.id)? {
+                    let fields = carried.copied(&fields, copy.content_type_id)?;
+                    record::insert_many(transaction, &[(&copy, &fields)])?;
+                }
+            }
         }
         property::copy(transaction, row.id, id)?;
         if top.is_some() {
@@ -151,5 +165,17 @@ impl<'a> Copier<'a> {
             self.containers.insert(row.id, copy);
         }
         Ok(())
+    }
+
+    /// Computes the calculated fields of copies that came into another library, and returns the copy of the source.
+    ///
+    /// # Errors
+    /// `NotFound` if the source was not copied, because the caller may not open it any more.
+    pub(super) fn finish(&self, transaction: &mut Transaction<'_>) -> Result<Id> {
+        let top = self.top.ok_or_else(crate::session::errors::no_item)?;
+        if self.carried.is_some() {
+            recompute::arrived(transaction, top)?;
+        }
+        Ok(top)
     }
 }

@@ -6,7 +6,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, placing, scope, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
-use crate::columns::recompute;
+use crate::columns::carried;
 use crate::documents::library_of;
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
@@ -44,8 +44,7 @@ pub(super) fn put_below(
         tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
     }
     if row.library_id != library_after {
-        tree::set_library(transaction, row.id, library_after)?;
-        recompute::arrived(transaction, row.id)?;
+        carried::change_library(transaction, row, library_after)?;
     }
     if owned || row.kind.is_container() {
         collection::change_tree(transaction, row.collection_id)?;

@@ -102,7 +102,7 @@ impl TransferPlan {
         }
         let quota = checked.collection.quota_bytes;
         charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-        let top = copier.top.ok_or_else(crate::session::errors::no_item)?;
+        let top = copier.finish(transaction)?;
         self.done(transaction, "item.copy", top, replaced)
     }
 

@@ -55,31 +55,45 @@ pub async fn by_id(visit: Visit, Path(id): Path<String>) -> PageResult {
 async fn show(mut visit: Visit, target: &Target, query: &str) -> PageResult {
     let way = visit.session.item_with_ancestors(target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is nothing at this address"))?;
-    navigation::fill_side_bar(&mut visit, &way).await?;
     navigation::set_search_place(&mut visit.page, &way);
+    // The side bar is read beside what the page shows: on a database server, a page is mostly waiting.
+    let side_bar = navigation::side_bar(&visit, &way);
     match item.kind {
-        NodeKind::Site => match is_chosen(query, CONTENTS) {
-            true => {
-                let home = visit.session.site_home(target).await?;
-                site(&visit, &way, item, home.is_some_and(|home| page_document::is_page(&home))).await
+        NodeKind::Site => {
+            let shows_contents = is_chosen(query, CONTENTS);
+            let home = async { if shows_contents { Ok(None) } else { pages::show::read_home(&visit, item).await } };
+            let (side_bar, home) = tokio::try_join!(side_bar, home)?;
+            visit.page.set_side_bar(side_bar);
+            if let Some(home) = home {
+                return Ok(pages::show::page(&visit, &way, home, Some(item)));
             }
-            false => match pages::show::home(&visit, &way, item).await? {
-                Some(home) => Ok(home),
-                None => site(&visit, &way, item, false).await,
-            },
-        },
-        NodeKind::Library | NodeKind::Folder | NodeKind::List => {
-            listing::show(&visit, &way, item, View::parse(query)).await
+            let has_home = shows_contents
+                && visit.session.site_home(target).await?.is_some_and(|home| page_document::is_page(&home));
+            site(&visit, &way, item, has_home).await
         }
-        NodeKind::Row => row::show(&visit, &way, item).await,
+        NodeKind::Library | NodeKind::Folder | NodeKind::List => {
+            let contents = listing::read(&visit, item, View::parse(query));
+            let (side_bar, contents) = tokio::try_join!(side_bar, contents)?;
+            visit.page.set_side_bar(side_bar);
+            Ok(listing::page(&visit, &way, item, contents))
+        }
         NodeKind::Document if page_document::is_page(item) && !is_chosen(query, DETAILS) => {
-            match pages::show::show(&visit, &way, item, None).await {
-                Ok(page) => Ok(page),
+            let (side_bar, page) = tokio::join!(side_bar, pages::show::read(&visit, &way, item, None));
+            visit.page.set_side_bar(side_bar?);
+            match page {
+                Ok(page) => Ok(pages::show::page(&visit, &way, page, None)),
                 // The page about the document says what is the matter with its content.
                 Err(_) => overview::show(&visit, &way, item).await,
             }
         }
-        NodeKind::Document => overview::show(&visit, &way, item).await,
+        NodeKind::Row | NodeKind::Document => {
+            let side_bar = side_bar.await?;
+            visit.page.set_side_bar(side_bar);
+            match item.kind {
+                NodeKind::Row => row::show(&visit, &way, item).await,
+                _ => overview::show(&visit, &way, item).await,
+            }
+        }
     }
 }
 

@@ -77,13 +77,12 @@ struct Collections<'a> {
 
 /// The page.
 pub async fn show(mut visit: Visit) -> PageResult {
-    let mut home = visit.session.home(MAX_ENTRIES).await?;
+    let (mut home, told, saved) = tokio::try_join!(visit.session.home(MAX_ENTRIES), told(&visit), saved(&visit))?;
     let more_sites = home.sites.len() == MAX_ENTRIES;
     home.checked_out.truncate(MAX_OWN_ENTRIES);
     home.drafts.truncate(MAX_OWN_ENTRIES);
     home.waiting.truncate(MAX_OWN_ENTRIES);
     home.followed.truncate(MAX_OWN_ENTRIES);
-    let told = told(&visit).await?;
     let all = [&home.recent, &home.checked_out, &home.drafts, &home.waiting, &home.followed];
     let everything: Vec<Item> = all.into_iter().flatten().cloned().collect();
     let names = names::names(&visit.session, &everything).await?;
@@ -113,7 +112,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
         waiting: entries(&home.waiting),
         followed: entries(&home.followed),
         told,
-        saved: saved(&visit).await?,
+        saved,
         sites: home.sites.iter().map(link).collect(),
         more_sites,
         libraries,

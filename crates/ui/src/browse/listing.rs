@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use askama::Template;
+use axum::response::Response;
 use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Session, Sort, Target, ValueNames};
 
+use super::heads::{Head, heads, name_head};
 use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::view::{self, Key, Shape, View, Wide};
 use crate::document::overview;
 use crate::frame::address;
-use crate::frame::fault::PageResult;
 use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
@@ -23,10 +24,6 @@ use http_core::transfer::listing_cursor;
 /// Entries per page: two screens, so that the first is there at once. Scripts load the next page when its end scrolls
 /// into view.
 const PAGE: usize = 50;
-/// Default width of a column when the width of another one is set (`USUAL_WIDTH`), and minimum width of the name column
-/// with its surroundings (`NAME_WIDTH`), in CSS pixels.
-const USUAL_WIDTH: u16 = 140;
-pub const NAME_WIDTH: u32 = 340;
 /// Limit on library columns whose values are read.
 const MAX_COLUMNS: usize = 200;
 
@@ -58,19 +55,6 @@ pub struct Row<'a> {
     pub own_permissions: bool,
     /// Number of the attachments of a row; 0 for other items.
     pub attachments: u64,
-}
-
-/// Header of a column.
-struct Head {
-    label: String,
-    /// URL that sorts by this column; empty when it cannot be sorted.
-    href: String,
-    /// `ascending` or `descending` when the listing is sorted by this column.
-    order: Option<&'static str>,
-    end: bool,
-    word: String,
-    width: Option<u16>,
-    own: bool,
 }
 
 /// A saved view above the listing.
@@ -152,8 +136,28 @@ impl Listing<'_> {
     }
 }
 
-/// Shows the page of an item that has already been found.
-pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> PageResult {
+/// What the page of a library, a folder or a list shows.
+pub struct Contents {
+    view: View,
+    saved: Vec<SavedView>,
+    /// The current saved view.
+    chosen: Option<Id>,
+    /// True if the listing differs from the current saved view.
+    changed: bool,
+    deletable: Option<Id>,
+    faults: Vec<String>,
+    found: Listed,
+    named: ValueNames,
+    shown: Vec<Wide>,
+    open_by: Option<String>,
+    /// Where the next page begins.
+    next: Option<String>,
+    first: bool,
+    totals: Option<Totals>,
+}
+
+/// Reads what the page of an item shows.
+pub async fn read(visit: &Visit, item: &Item, mut view: View) -> Result<Contents> {
     let session = &visit.session;
     let target = Target::Id(item.id);
     let readable = item.rights.has(Right::View);
@@ -195,52 +199,66 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
         None => None,
     };
-    let title = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     let is_list = item.kind == NodeKind::List;
     let shown = if is_list { view.shown_in_list(&found.columns) } else { view.shown(&found.columns) };
-    let here = address::browse(&item.path);
     let totals = if readable && first {
         totals::of(visit, &target, &view, &found.columns, &shown, kept.clone()).await?
     } else {
         None
     };
-    let columns = shown_columns(&visit.page, &found.columns, &shown);
-    let rows = rows(visit, &view, &here, &found, &columns, &named);
-    let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
-    Ok(html(&Listing {
+    Ok(Contents { view, saved, chosen, changed, deletable, faults, found, named, shown, open_by, next, first, totals })
+}
+
+/// Returns the page of an item with its contents.
+pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Response {
+    let (view, found, shown) = (&contents.view, &contents.found, &contents.shown);
+    let title = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
+    let is_list = item.kind == NodeKind::List;
+    let here = address::browse(&item.path);
+    let columns = shown_columns(&visit.page, &found.columns, shown);
+    let rows = rows(visit, view, &here, found, &columns, &contents.named);
+    let (heads, sized) = heads(&visit.page, &here, view, &found.columns, shown);
+    html(&Listing {
         page: &visit.page,
         title: item.name.clone(),
         crumbs: navigation::crumbs(way),
-        short: found.page.next.is_some() && rows.len() < PAGE,
+        short: contents.next.is_some() && rows.len() < PAGE,
         rows,
-        name_head: name_head(&visit.page, &here, &view, title),
+        name_head: name_head(&visit.page, &here, view, title),
         is_list,
-        user: session.principal().id,
-        shapes: is_list.then(|| Shapes::of(&view)),
+        user: visit.session.principal().id,
+        shapes: is_list.then(|| Shapes::of(view)),
         heads,
         sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
-        next: next.map(|place| format!("{here}?{}&after={place}", view.query())),
-        first,
-        tabs: tabs(&visit.page, &here, &saved, chosen, changed, view.shape.filter(|_| is_list)),
-        deletable,
-        chips: chips(&visit.page, &here, &view, &found.columns),
-        faults,
+        next: contents.next.as_ref().map(|place| format!("{here}?{}&after={place}", view.query())),
+        first: contents.first,
+        tabs: tabs(
+            &visit.page,
+            &here,
+            &contents.saved,
+            contents.chosen,
+            contents.changed,
+            view.shape.filter(|_| is_list),
+        ),
+        deletable: contents.deletable,
+        chips: chips(&visit.page, &here, view, &found.columns),
+        faults: contents.faults,
         filtered: view.filters(),
-        hidden: hidden(&view),
+        hidden: hidden(view),
         filter_name: view.name.clone(),
         filter_label: title
             .map_or_else(|| visit.page.s("filter.here").to_owned(), |title| visit.page.f1("list.filter", &title.name)),
         query: view.query(),
         may_add: found.place.rights.has(Right::Add),
         may_delete: found.place.rights.has(Right::Delete),
-        open_by,
-        may_unlock: overview::may_unlock(session, &found.place),
+        open_by: contents.open_by,
+        may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
-        totals,
+        totals: contents.totals,
         place: &found.place,
         here,
-    }))
+    })
 }
 
 fn hidden(view: &View) -> Vec<(String, String)> {
@@ -305,73 +323,6 @@ pub fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &Val
                 |text| text.lines().next().unwrap_or_default().chars().take(80).collect(),
             )
         }
-    }
-}
-
-fn order_of(view: &View, sort: Sort) -> Option<&'static str> {
-    (view.sort == sort).then_some(if view.descending { "descending" } else { "ascending" })
-}
-
-/// Returns the header of the names, or of the titles of a list's rows.
-fn name_head(page: &Page, here: &str, view: &View, title: Option<&Column>) -> Head {
-    let sort = title.map_or(Sort::Name, |title| Sort::Column(title.id));
-    let order = order_of(view, sort);
-    Head {
-        label: title.map_or_else(|| page.s("column.name").to_owned(), |title| title.name.clone()),
-        href: format!("{here}?{}", view.sorted_by(sort, order == Some("ascending"))),
-        order,
-        end: false,
-        word: "name".to_owned(),
-        width: None,
-        own: false,
-    }
-}
-
-/// Returns the column headers. When one column has a width, all get one, because browsers respect widths only then.
-fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
-    let mut heads: Vec<Head> = shown.iter().map(|wide| head(page, here, view, own, wide)).collect();
-    if heads.iter().all(|head| head.width.is_none()) {
-        return (heads, None);
-    }
-    for head in &mut heads {
-        head.width.get_or_insert(USUAL_WIDTH);
-    }
-    let total = heads.iter().filter_map(|head| head.width).map(u32::from).sum::<u32>();
-    (heads, Some(total + NAME_WIDTH))
-}
-
-fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> Head {
-    let column = match wide.key {
-        Key::Own(id) => own.iter().find(|column| column.id == id),
-        _ => None,
-    };
-    let sort = wide.key.sort();
-    let order = sort.and_then(|sort| order_of(view, sort));
-    let falls = match order {
-        None => wide.key.sorts_descending_first(),
-        Some(order) => order == "ascending",
-    };
-    Head {
-        label: column.map_or_else(|| label(page, wide.key).to_owned(), |column| column.name.clone()),
-        href: sort.map(|sort| format!("{here}?{}", view.sorted_by(sort, falls))).unwrap_or_default(),
-        order,
-        end: wide.key == Key::Size || column.is_some_and(|column| column.kind == ColumnKind::Number),
-        word: wide.key.word(),
-        width: wide.width,
-        own: column.is_some(),
-    }
-}
-
-/// Returns the label of a built-in column.
-pub fn label(page: &Page, key: Key) -> &'static str {
-    match key {
-        Key::Type => page.s("column.type"),
-        Key::Modified => page.s("column.modified"),
-        Key::By => page.s("column.by"),
-        Key::Size => page.s("column.size"),
-        Key::Created => page.s("column.created"),
-        Key::Version => page.s("column.version"),
-        Key::Own(_) => "",
     }
 }
 

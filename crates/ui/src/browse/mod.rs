@@ -5,6 +5,7 @@ mod at_path;
 mod bin;
 mod bulk_edit;
 mod change;
+mod heads;
 mod home;
 pub mod listing;
 mod name_conflict;
@@ -25,7 +26,7 @@ use http_core::server::state::AppState;
 
 use search::{saved, saved_forms};
 
-pub use listing::label;
+pub use heads::label;
 
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {

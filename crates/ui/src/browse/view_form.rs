@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Redirect};
 use model::{ColumnKind, Id, Name, Result, Total};
 use repository::{Column, Item, NewView, Target, named_condition, stored_condition};
 
-use super::listing::label;
+use super::heads::label;
 use super::view::{Key, Shape, View};
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;

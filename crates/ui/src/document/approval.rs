@@ -130,11 +130,11 @@ pub async fn withdraw(Path(id): Path<String>, sent: SubmittedForm) -> PageResult
     Ok(done(&address::browse(&item.path), &Flash::new("toast.withdrawn", item.name)))
 }
 
-/// Publishes the draft that was submitted.
+/// Publishes the draft that was submitted, with a comment if there is one.
 pub async fn approve(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
-    let seen = version_of_etag(&sent.fields.text("seen"))?;
-    let number = sent.visit.session.approve(&Target::Id(item.id), seen, "").await?;
+    let (seen, comment) = (version_of_etag(&sent.fields.text("seen"))?, sent.fields.trimmed("comment"));
+    let number = sent.visit.session.approve(&Target::Id(item.id), seen, &comment).await?;
     Ok(done(&address::browse(&item.path), &Flash::new("toast.published", number.to_string())))
 }
 

@@ -6,7 +6,7 @@ use repository::{Item, LinkTarget, SearchQuery, Session, SiteLink, SiteLook, Sor
 
 use super::address;
 use super::format::icon;
-use super::page::{NavGroup, NavLink, Page, SearchPlace, SiteBar, SiteBarLink};
+use super::page::{NavGroup, NavLink, Page, SearchPlace, SideBar, SiteBar, SiteBarLink};
 use super::visit::Visit;
 
 /// Limit on libraries and sites in the side bar.
@@ -27,14 +27,22 @@ pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
     way[..above].iter().map(crumb).collect()
 }
 
-/// Fills the side bar: the site of the current item, its libraries and subsites, the recycle bin.
+/// Fills the side bar, as [`side_bar`] describes it.
 pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
-    let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
+    let side_bar = side_bar(visit, way).await?;
+    visit.page.set_side_bar(side_bar);
+    Ok(())
+}
+
+/// Returns the side bar of the current item: its site, the site's libraries and subsites, the recycle bin. `None` if
+/// the caller may see no site above the item.
+pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
+    let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(None) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
-    let (libraries, lists, sites) = inside(&visit.session, site, here).await?;
-    let look = look_of(&visit.session, site).await?;
-    visit.page.accent = look.accent.unwrap_or(site.accent);
-    visit.page.site_bar = site_bar(&visit.session, site, here, look).await?;
+    let ((libraries, lists, sites), look) =
+        tokio::try_join!(inside(&visit.session, site, here), look_of(&visit.session, site))?;
+    let accent = look.accent.unwrap_or(site.accent);
+    let site_bar = site_bar(&visit.session, site, here, look).await?;
     let page = &visit.page;
     let home =
         NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
@@ -98,8 +106,7 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
             groups.push(NavGroup { title: title.to_owned(), links });
         }
     }
-    visit.page.nav = groups;
-    Ok(())
+    Ok(Some(SideBar { accent, site_bar, nav: groups }))
 }
 
 /// Returns how a site looks. A caller who may not open it sees the look of its site collection.

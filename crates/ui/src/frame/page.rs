@@ -65,6 +65,16 @@ pub struct NavGroup {
     pub links: Vec<NavLink>,
 }
 
+/// The side bar of a site.
+pub struct SideBar {
+    /// Colour of the site.
+    pub accent: Accent,
+    /// The site's own bar; `None` if it has neither links nor a logo.
+    pub site_bar: Option<SiteBar>,
+    /// Groups of links.
+    pub nav: Vec<NavGroup>,
+}
+
 /// A site, library or folder in which the search box offers to search.
 pub struct SearchPlace {
     /// Its name.
@@ -191,6 +201,13 @@ impl Page {
     /// Returns the text for a key with two values inserted.
     pub fn f2(&self, key: &str, first: impl ToString, second: impl ToString) -> String {
         self.language.fill(key, &[&first.to_string(), &second.to_string()])
+    }
+
+    /// Shows a side bar, if there is one.
+    pub fn set_side_bar(&mut self, side_bar: Option<SideBar>) {
+        if let Some(SideBar { accent, site_bar, nav }) = side_bar {
+            (self.accent, self.site_bar, self.nav) = (accent, site_bar, nav);
+        }
     }
 
     /// Returns the name of a site colour.

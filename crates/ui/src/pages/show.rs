@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::response::Response;
+use futures_util::{StreamExt, stream};
 use model::{Error, NodeKind, Result, Right};
 use repository::{Item, Session, Target};
 use tokio::time::{Instant, timeout_at};
@@ -15,7 +16,6 @@ use super::page_document::{self, Source};
 use super::parts::{self, Surroundings};
 use super::text::PageText;
 use crate::document::approval::{self, Approval};
-use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
@@ -25,6 +25,8 @@ use http_core::server::request_body;
 
 /// Limit on the time for all parts and pictures of a page.
 const AT_MOST: Duration = Duration::from_secs(3);
+/// Limit on the parts and pictures of a page that are looked up at the same time.
+const MAX_AT_ONCE: usize = 4;
 
 /// A page, drawn for its reader.
 pub struct DrawnPage {
@@ -66,27 +68,42 @@ struct PageView<'a> {
     may_add_site: bool,
 }
 
-/// Shows a page that has already been found. `home_of` is the site whose home page it is shown as.
-pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Item>) -> PageResult {
-    let Source { content, text, .. } = page_document::read(&visit.session, item).await?;
-    // The document may have changed since it was found.
-    let item = &content.item;
-    let own_way;
-    let site = match home_of {
-        None => site_of(way)?,
-        // A home page can be in another site, where its parts begin.
-        Some(_) => {
-            own_way = visit.session.item_with_ancestors(&Target::Id(item.id)).await?;
-            site_of(&own_way)?
+/// What a page shows, apart from the frame around it.
+pub struct Contents {
+    item: Item,
+    site: Item,
+    drawn: DrawnPage,
+    modified_by: String,
+    held_by: Option<String>,
+    may: Actions,
+    approval: Approval,
+}
+
+/// Reads a page that has already been found. `home_of` is the site whose home page it is shown as.
+pub async fn read(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Item>) -> Result<Contents> {
+    let session = &visit.session;
+    let site = async {
+        match home_of {
+            None => site_of(way).cloned(),
+            // A home page can be in another site, where its parts begin.
+            Some(_) => site_of(&session.item_with_ancestors(&Target::Id(item.id)).await?).cloned(),
         }
     };
-    let drawn = draw(visit, site, &item.path, text).await?;
-    let (session, target) = (&visit.session, Target::Id(item.id));
+    let (Source { content, text, .. }, site) = tokio::try_join!(page_document::read(session, item), site)?;
+    // The document may have changed since it was found.
+    let item = content.item;
+    let target = Target::Id(item.id);
     let mut people = vec![item.modified_by];
     people.extend(item.check_out.map(|held| held.by));
-    let names = session.principal_names(&people).await?;
+    let requires_checkout =
+        async { Ok(item.rights.has(Right::Edit) && session.library_settings(&target).await?.require_checkout) };
+    let (drawn, names, must_check_out, approval) = tokio::try_join!(
+        draw(visit, &site, &item.path, text),
+        session.principal_names(&people),
+        requires_checkout,
+        approval::of(visit, &item),
+    )?;
     let is_mine = item.check_out.is_some_and(|held| held.by == session.principal().id);
-    let must_check_out = item.rights.has(Right::Edit) && session.library_settings(&target).await?.require_checkout;
     let is_free = is_mine || (item.check_out.is_none() && !must_check_out);
     let may = Actions {
         edit: item.rights.has(Right::Edit) && is_free,
@@ -96,37 +113,51 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Ite
         check_in: is_mine && item.rights.has(Right::Edit),
         make_home: home_of.is_none() && site.rights.has(Right::ManageSite),
     };
-    Ok(html(&PageView {
+    Ok(Contents {
+        modified_by: names::name_of(&names, item.modified_by),
+        held_by: item.check_out.filter(|_| !is_mine).map(|held| names::name_of(&names, held.by)),
+        item,
+        site,
+        drawn,
+        may,
+        approval,
+    })
+}
+
+/// Returns a page with its contents. `home_of` is the site whose home page it is shown as.
+pub fn page(visit: &Visit, way: &[Item], contents: Contents, home_of: Option<&Item>) -> Response {
+    let Contents { item, site, drawn, modified_by, held_by, may, approval } = contents;
+    html(&PageView {
         page: &visit.page,
-        title: title_of(&drawn, item, home_of),
+        title: title_of(&drawn, &item, home_of),
         crumbs: navigation::crumbs(way),
         body: drawn.body,
         fault: drawn.fault,
-        modified_by: names::name_of(&names, item.modified_by),
-        held_by: item.check_out.filter(|_| !is_mine).map(|held| names::name_of(&names, held.by)),
+        modified_by,
+        held_by,
         may,
-        approval: approval::of(visit, item).await?,
-        site,
+        approval,
+        site: &site,
         may_add_library: home_of.is_some_and(|site| site.rights.has(Right::ManageLibraries)),
         may_add_site: home_of.is_some_and(|site| site.rights.has(Right::ManageSite)),
         home_of,
-        item,
-    }))
+        item: &item,
+    })
 }
 
-/// Shows the home page of a site, if it has one that the caller may read.
-pub async fn home(visit: &Visit, way: &[Item], site: &Item) -> Result<Option<Response>> {
+/// Reads the home page of a site, if it has one that the caller may read.
+pub async fn read_home(visit: &Visit, site: &Item) -> Result<Option<Contents>> {
     // Who may not open a site sees only what leads to something else.
     if !site.rights.has(Right::View) {
         return Ok(None);
     }
     let home = visit.session.site_home(&Target::Id(site.id)).await?.filter(page_document::is_page);
     let Some(home) = home else { return Ok(None) };
-    match show(visit, way, &home, Some(site)).await {
-        Ok(page) => Ok(Some(page)),
-        Err(fault) => {
+    match read(visit, &[], &home, Some(site)).await {
+        Ok(contents) => Ok(Some(contents)),
+        Err(error) => {
             // The site is shown although its home page cannot be.
-            tracing::warn!(page = %home.id, "the home page of a site cannot be shown: {}", fault.into_error().report());
+            tracing::warn!(page = %home.id, "the home page of a site cannot be shown: {}", error.report());
             Ok(None)
         }
     }
@@ -143,36 +174,37 @@ pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String) -> Resul
         Ok((title, fault, markdown::page(body, &LinkBase { folder: &folder, origin: &origin })))
     };
     let (title, fault, drawn) = request_body::parse_off_thread(text.into_bytes().into(), parse).await?;
-    let body = drawn.with_insets(&insets(visit, site, &drawn).await?);
+    let body = drawn.with_insets(&insets(visit, site, &drawn).await);
     Ok(DrawnPage { title, body, fault })
 }
 
-/// Returns the HTML of the parts and pictures. Equal ones are looked up once. When time is up, the others say so.
-async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Result<Vec<String>> {
+/// Returns the HTML of the parts and pictures. Equal ones are looked up once, several at a time. When time is up, the
+/// others say so.
+async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Vec<String> {
     let around = Surroundings { visit, site, headings: &drawn.headings };
     let end = Instant::now() + AT_MOST;
-    let mut done: HashMap<&Inset, String> = HashMap::new();
-    let mut insets = Vec::with_capacity(drawn.insets.len());
-    for inset in &drawn.insets {
-        if let Some(html) = done.get(inset) {
-            insets.push(html.clone());
-            continue;
-        }
-        let html = match inset {
-            Inset::Part { kind, text } => match timeout_at(end, parts::draw(&around, kind, text)).await {
-                Ok(html) => html,
-                Err(_) => parts::late(&visit.page, kind),
-            },
-            Inset::TooManyParts => parts::too_many(&visit.page),
-            Inset::Image { path, description } => match timeout_at(end, image_address(&visit.session, path)).await {
-                Ok(Some(address)) => markdown::image(&address, description),
-                _ => markdown::missing_image(visit.page.s("page.no-picture"), description),
-            },
-        };
-        done.insert(inset, html.clone());
-        insets.push(html);
-    }
-    Ok(insets)
+    let (mut places, mut different) = (HashMap::new(), Vec::new());
+    let place_of = |inset| {
+        *places.entry(inset).or_insert_with(|| {
+            different.push(inset);
+            different.len() - 1
+        })
+    };
+    let order: Vec<usize> = drawn.insets.iter().map(place_of).collect();
+    let around = &around;
+    let html = different.into_iter().map(async |inset| match inset {
+        Inset::Part { kind, text } => match timeout_at(end, parts::draw(around, kind, text)).await {
+            Ok(html) => html,
+            Err(_) => parts::late(&visit.page, kind),
+        },
+        Inset::TooManyParts => parts::too_many(&visit.page),
+        Inset::Image { path, description } => match timeout_at(end, image_address(&visit.session, path)).await {
+            Ok(Some(address)) => markdown::image(&address, description),
+            _ => markdown::missing_image(visit.page.s("page.no-picture"), description),
+        },
+    });
+    let html: Vec<String> = stream::iter(html).buffered(MAX_AT_ONCE).collect().await;
+    order.into_iter().map(|place| html[place].clone()).collect()
 }
 
 /// Returns the address of a picture that the caller may read.

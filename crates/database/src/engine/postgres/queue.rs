@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use model::Result;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::engine::errors::{closed, overloaded};
 use crate::engine::queued::{Read, Write};
@@ -16,63 +16,79 @@ pub(super) enum Job {
     Write(Write),
 }
 
-/// A first-in, first-out queue for many callers and many threads.
+/// A first-in, first-out queue for many callers and many threads. A job goes to the thread that became idle last: its
+/// connection has the most plans and pages at hand.
 pub(super) struct Queue {
-    // The waiting jobs, and whether the queue has been closed.
-    jobs: Mutex<Waiting>,
-    ready: Semaphore,
+    state: Mutex<State>,
     room: Semaphore,
 }
 
-struct Waiting {
+struct State {
+    /// Jobs for which no thread is idle.
     jobs: VecDeque<Job>,
+    /// The idle threads, the last one on top.
+    idle: Vec<oneshot::Sender<Job>>,
     closed: bool,
 }
 
 impl Queue {
     pub(super) fn new(bound: usize) -> Self {
         Self {
-            jobs: Mutex::new(Waiting { jobs: VecDeque::new(), closed: false }),
-            ready: Semaphore::new(0),
+            state: Mutex::new(State { jobs: VecDeque::new(), idle: Vec::new(), closed: false }),
             room: Semaphore::new(bound.max(1)),
         }
     }
 
-    /// Appends a job. Waits at most `patience` for room in the queue.
-    pub(super) async fn push(&self, job: Job, patience: Duration) -> Result<()> {
-        match tokio::time::timeout(patience, self.room.acquire()).await {
-            Ok(permit) => permit.map_err(|_| closed())?.forget(),
+    /// Hands a job to an idle thread, or appends it. Waits at most `patience` for room in the queue.
+    pub(super) async fn push(&self, mut job: Job, patience: Duration) -> Result<()> {
+        let permit = match tokio::time::timeout(patience, self.room.acquire()).await {
+            Ok(permit) => permit.map_err(|_| closed())?,
             Err(_) => return Err(overloaded()),
-        }
-        let mut waiting = self.waiting();
-        if waiting.closed {
+        };
+        let mut state = self.state();
+        if state.closed {
             return Err(closed());
         }
-        waiting.jobs.push_back(job);
-        drop(waiting);
-        self.ready.add_permits(1);
+        while let Some(thread) = state.idle.pop() {
+            match thread.send(job) {
+                Ok(()) => return Ok(()),
+                // The thread has gone.
+                Err(returned) => job = returned,
+            }
+        }
+        state.jobs.push_back(job);
+        permit.forget();
         Ok(())
     }
 
     /// Takes the next job; `None` once the queue is closed and empty.
     pub(super) async fn pop(&self) -> Option<Job> {
-        // A closed semaphore grants no permits, and the remaining jobs are then taken without one.
-        if let Ok(permit) = self.ready.acquire().await {
-            permit.forget();
-        }
-        let job = self.waiting().jobs.pop_front();
-        self.room.add_permits(usize::from(job.is_some()));
-        job
+        let handed = {
+            let mut state = self.state();
+            if let Some(job) = state.jobs.pop_front() {
+                self.room.add_permits(1);
+                return Some(job);
+            }
+            if state.closed {
+                return None;
+            }
+            let (sender, handed) = oneshot::channel();
+            state.idle.push(sender);
+            handed
+        };
+        // While a thread is idle the queue is empty. Closing it drops the sender.
+        handed.await.ok()
     }
 
     /// Refuses new jobs. The threads still finish the waiting ones.
     pub(super) fn close(&self) {
-        self.waiting().closed = true;
+        let mut state = self.state();
+        state.closed = true;
+        state.idle.clear();
         self.room.close();
-        self.ready.close();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

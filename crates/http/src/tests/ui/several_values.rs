@@ -111,6 +111,24 @@ async fn choices_are_ticked_and_other_values_typed() {
 }
 
 #[tokio::test]
+async fn too_many_ticks_are_refused_and_stay() {
+    let farm = Farm::new().await;
+    let (admin, browser) = (farm.administrator().await, farm.signed_in("admin").await);
+    let (tasks, title) = list(&admin, "Tasks").await;
+    let choices: Vec<String> = (0..=model::MAX_VALUES_PER_FIELD).map(|number| format!("choice {number}")).collect();
+    let many = column(&admin, tasks, "Many", ColumnKind::Choice(choices.clone().into())).await;
+    let [title, many] = [title, many].map(|id| format!("column-{id}"));
+    let form = format!("/items/{tasks}/new-row");
+    let mut ticked = vec![(&*title, "t")];
+    ticked.extend(choices.iter().map(|choice| (&*many, &**choice)));
+    let refused = browser.post(&form, &form, &ticked).await.expect(400);
+    assert!(refused.text.contains("“Many”"), "{}", refused.text);
+    assert_eq!(refused.text.matches(" checked").count(), choices.len());
+    ticked.pop();
+    browser.post(&form, &form, &ticked).await.expect(303);
+}
+
+#[tokio::test]
 async fn a_grid_has_several_values_as_one_text() {
     let farm = Farm::new().await;
     let (admin, browser) = (farm.administrator().await, farm.signed_in("admin").await);

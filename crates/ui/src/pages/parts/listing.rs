@@ -146,7 +146,7 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
                 end: column.is_some_and(|column| column.kind == ColumnKind::Number),
             }
         }
-        key => Head { label: listing::label(page, key).to_owned(), end: key == Key::Size },
+        key => Head { label: crate::browse::label(page, key).to_owned(), end: key == Key::Size },
     };
     let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     render(&ListingPart {

@@ -1,0 +1,1 @@
+-- Nothing to change: this step sets when PostgreSQL vacuums the entries of fields.

@@ -1,0 +1,128 @@
+//! Values that documents and folders bring along from another library. Each goes to the column with the same name and
+//! kind, and a content type becomes the one with the same name. What has no place stays in the record, hidden, and shows
+//! again when the item returns.
+
+use database::content::column::{self, ColumnRow};
+use database::content::fields::Fields;
+use database::content::node::{self, NodeRow};
+use database::content::{record, tree};
+use database::{Reader, Transaction};
+use model::{ColumnKind, ColumnValue, Id, Result, fold};
+
+use super::options::ColumnOptions;
+
+/// Number of records that are read at once.
+const GROUP: usize = 100;
+
+/// The columns and content types of two libraries that correspond to each other.
+pub(crate) struct Carried {
+    columns: Vec<Pair>,
+    content_types: Vec<(Id, Id)>,
+}
+
+struct Pair {
+    from: ColumnRow,
+    to: ColumnRow,
+}
+
+impl Carried {
+    /// Reads what corresponds in two libraries.
+    ///
+    /// # Errors
+    /// `Corrupt` for options of a column that cannot be read.
+    pub(crate) fn between(reader: &mut Reader<'_>, from: Id, to: Id) -> Result<Self> {
+        let (old, mut new) = (column::list(reader, from)?, column::list(reader, to)?);
+        let mut columns = Vec::new();
+        for from in old {
+            let corresponds =
+                |to: &ColumnRow| to.folded == from.folded && is_alike(from.kind.single(), to.kind.single());
+            let Some(at) = new.iter().position(corresponds) else { continue };
+            let to = new.swap_remove(at);
+            if ColumnOptions::stored(&to)?.formula.is_empty() {
+                columns.push(Pair { from, to });
+            }
+        }
+        let (old, new) = (column::content_types(reader, from)?, column::content_types(reader, to)?);
+        let same = |name: &str| new.iter().find(|(_, other)| fold(other) == fold(name)).map(|(id, _)| *id);
+        let content_types = old.iter().filter_map(|(id, name)| Some((*id, same(name)?))).collect();
+        Ok(Self { columns, content_types })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.columns.is_empty() && self.content_types.is_empty()
+    }
+
+    /// Returns the content type of the destination that corresponds to one of the source.
+    pub(crate) fn content_type(&self, from: Option<Id>) -> Option<Id> {
+        let found = self.content_types.iter().find(|(old, _)| Some(*old) == from);
+        found.map(|(_, new)| *new)
+    }
+
+    /// Returns the fields that a copy of an item gets.
+    pub(crate) fn copied(&self, fields: &Fields, content_type: Option<Id>) -> Result<Fields> {
+        let mut copied = Fields::default();
+        for (pair, value) in self.values(fields, content_type)? {
+            copied.set(pair.to.slot, Some(&value));
+        }
+        Ok(copied)
+    }
+
+    /// Moves the values of items that are in the destination already, and gives them their content types. The items are
+    /// as they were before.
+    pub(crate) fn apply(&self, transaction: &mut Transaction<'_>, items: &[NodeRow]) -> Result<()> {
+        for item in items {
+            if let Some(content_type) = self.content_type(item.content_type_id) {
+                node::set_content_type(transaction, item.id, Some(content_type))?;
+            }
+        }
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        for items in items.chunks(GROUP) {
+            let ids: Vec<Id> = items.iter().map(|item| item.id).collect();
+            for (id, before) in record::find_many(transaction, &ids)? {
+                let Some(item) = node::find(transaction, id)? else { continue };
+                let values = self.values(&before, item.content_type_id)?;
+                let gone = values.iter().map(|(pair, _)| (&pair.from, None));
+                let set = values.iter().map(|(pair, value)| (&pair.to, Some(value)));
+                let changes: Vec<_> = gone.chain(set).collect();
+                if !changes.is_empty() {
+                    record::change(transaction, &item, &before, &changes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the values that the destination takes. `content_type` is the one that the item has there.
+    fn values(&self, fields: &Fields, content_type: Option<Id>) -> Result<Vec<(&Pair, ColumnValue)>> {
+        let mut values = Vec::new();
+        for pair in &self.columns {
+            let applies = pair.to.content_type_id.is_none() || pair.to.content_type_id == content_type;
+            if let (true, Some(value)) = (applies, fields.get(pair.from.slot, &pair.from.kind)?)
+                && let Some(value) = ColumnValue::joined(&pair.to.kind, value.into_each())
+                && pair.to.kind.check(&value).is_ok()
+            {
+                values.push((pair, value));
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Returns whether columns have values of the same kind, apart from their choices.
+fn is_alike(from: &ColumnKind, to: &ColumnKind) -> bool {
+    match (from, to) {
+        (ColumnKind::Lookup(from), ColumnKind::Lookup(to)) => from == to,
+        _ => from.as_str() == to.as_str(),
+    }
+}
+
+/// Makes a folder or document, with everything below it, part of another library.
+pub(crate) fn change_library(transaction: &mut Transaction<'_>, item: &NodeRow, library: Id) -> Result<()> {
+    let carried = Carried::between(transaction, item.library_id, library)?;
+    let items = if carried.is_empty() { Vec::new() } else { tree::subtree(transaction, item.id)? };
+    tree::set_library(transaction, item.id, library)?;
+    carried.apply(transaction, &items)?;
+    super::recompute::arrived(transaction, item.id)
+}

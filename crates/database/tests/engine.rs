@@ -25,6 +25,8 @@ const SUM: Sql = Sql::new("SELECT CAST(sum(size) AS BIGINT), count(*) FROM thing
 const DROP_MOST: Sql = Sql::new("DELETE FROM thing WHERE id > 100");
 const SOME: Sql = Sql::new("SELECT id FROM thing WHERE id {in $1} ORDER BY id");
 
+const UP_TO: Sql = Sql::new("SELECT id FROM thing WHERE id <= $1 ORDER BY {indexed id}");
+
 async fn with_things(db: &Database, count: i64) {
     db.write(move |t| {
         t.execute(CREATE, &[])?;
@@ -37,6 +39,36 @@ async fn with_things(db: &Database, count: i64) {
 
 async fn size(db: &Database, id: i64) -> Option<i64> {
     db.read(move |r| r.find(SIZE, &params![id], |row| row.get(0))).await.unwrap()
+}
+
+fn sets(ids: std::ops::Range<i64>) -> Vec<Vec<Value<'static>>> {
+    ids.map(|id| params![id].into()).collect()
+}
+
+#[tokio::test]
+async fn a_statement_runs_for_each_set_of_parameters() {
+    each_engine(Schema::Content, |db| async move {
+        with_things(&db, 40).await;
+        let all = db.read(|r| r.query_each(UP_TO, &sets(0..40), |row| row.get::<i64>(0))).await.unwrap();
+        let expected: Vec<Vec<i64>> = (0..40).map(|last| (1..=last).collect()).collect();
+        assert_eq!(all, expected);
+        assert!(db.read(|r| r.query_each(UP_TO, &[], |row| row.get::<i64>(0))).await.unwrap().is_empty());
+        let wrong = vec![params![1i64].into(), Vec::new()];
+        assert!(db.read(move |r| r.query_each(UP_TO, &wrong, |row| row.get::<i64>(0))).await.is_err());
+        // A row that the caller refuses is no failure of the transaction.
+        let after = db.read(|r| {
+            let refused = r.query_each(UP_TO, &sets(1..3), |_| Err::<(), _>(Error::invalid("no")));
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
+            r.find(SIZE, &params![7i64], |row| row.get::<i64>(0))
+        });
+        assert_eq!(after.await.unwrap(), Some(0));
+        let own = db.write(|t| {
+            t.execute_deferred(INSERT, &params![41i64, "thing", 0i64])?;
+            t.query_each(UP_TO, &sets(41..42), |row| row.get::<i64>(0))
+        });
+        assert_eq!(own.await.unwrap()[0].last(), Some(&41));
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -143,10 +143,12 @@ pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<
     reader.query(NEWEST, &params![before, limit as i64], read)
 }
 
-/// Events of the items of a library or list except reads, older than `before`, newest first. Those from before the
-/// migration that added libraries to events are missing.
-pub fn of_library(reader: &mut Reader<'_>, library: Id, before: i64, limit: usize) -> Result<Vec<EventRow>> {
-    reader.query(OF_LIBRARY, &params![library, before, limit as i64], read)
+/// Events of the items of libraries or lists except reads, newest first, at most `limit` of each, all of them older than
+/// the number beside it. Those from before the migration that added libraries to events are missing.
+pub fn of_libraries(reader: &mut Reader<'_>, libraries: &[(Id, i64)], limit: usize) -> Result<Vec<Vec<EventRow>>> {
+    let sets: Vec<_> =
+        libraries.iter().map(|(library, before)| params![*library, *before, limit as i64].into()).collect();
+    reader.query_each(OF_LIBRARY, &sets, read)
 }
 
 /// Events of a site collection except reads whose sequence is in `range`, newest first, each with the library or list

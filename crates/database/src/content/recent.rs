@@ -24,8 +24,10 @@ pub fn libraries_below(reader: &mut Reader<'_>, site: Id, limit: usize) -> Resul
     reader.query(LIBRARIES, &params![site, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Documents of a library or list after the position `after`, newest first, at most `limit`. Includes those that were
-/// deleted with a folder and are in a recycle bin.
-pub fn newest(reader: &mut Reader<'_>, library: Id, after: Position, limit: usize) -> Result<Vec<NodeRow>> {
-    reader.query(NEWEST, &params![library, after.0, after.1, limit as i64], read)
+/// Documents of libraries or lists, each after a position, newest first, at most `limit` of each. Includes those that
+/// were deleted with a folder and are in a recycle bin.
+pub fn newest(reader: &mut Reader<'_>, libraries: &[(Id, Position)], limit: usize) -> Result<Vec<Vec<NodeRow>>> {
+    let sets: Vec<_> =
+        libraries.iter().map(|(library, (at, id))| params![*library, *at, *id, limit as i64].into()).collect();
+    reader.query_each(NEWEST, &sets, read)
 }

@@ -50,6 +50,33 @@ impl<'c> Reader<'c> {
         Ok(rows)
     }
 
+    /// Runs a statement once for each set of parameters, and returns the rows of each, converted by `f`. For results
+    /// that are small. On PostgreSQL the executions travel together; a read of a single statement cannot do this.
+    pub fn query_each<T>(
+        &mut self,
+        sql: Sql,
+        sets: &[Vec<Value<'_>>],
+        mut f: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        if let Session::Sqlite(_) = self.session {
+            return sets.iter().map(|params| self.query(sql, params, &mut f)).collect();
+        }
+        sets.iter().try_for_each(|params| check(params))?;
+        let mut all: Vec<Result<Vec<T>>> = sets.iter().map(|_| Ok(Vec::new())).collect();
+        let mut visit = |number: usize, row: &Row<'_>| {
+            let Some(Ok(rows)) = all.get_mut(number) else { return };
+            match f(row) {
+                Ok(value) => rows.push(value),
+                Err(error) => all[number] = Err(error),
+            }
+        };
+        self.guarded(|session| match session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres(connection) => connection.scan_each(sql, sets, &mut visit),
+        })?;
+        all.into_iter().collect()
+    }
+
     /// Returns the first row converted by `f`, if there is one.
     pub fn find<T>(
         &mut self,

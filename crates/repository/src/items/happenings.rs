@@ -227,7 +227,7 @@ impl Teller {
         for number in 1.. {
             let mut part = Vec::with_capacity(PART);
             while part.len() < PART {
-                let read = |library, before, most| event::of_library(reader, library, before, most);
+                let read = |libraries: &[_], most| event::of_libraries(reader, libraries, most);
                 match events.next(read, |event: &EventRow| event.sequence)? {
                     Some(event) => part.push(event),
                     None => break,

@@ -24,25 +24,26 @@ impl<T, P: Copy + Ord> Merged<T, P> {
         Self { sources: ids.iter().map(source).collect(), batch }
     }
 
-    /// Takes the next row of all sources. `read` returns at most so many rows of a source below a position, the highest
-    /// first.
+    /// Takes the next row of all sources. `read` returns at most so many rows of each of some sources below a position,
+    /// the highest first.
     pub(super) fn next(
         &mut self,
-        mut read: impl FnMut(Id, P, usize) -> Result<Vec<T>>,
+        mut read: impl FnMut(&[(Id, P)], usize) -> Result<Vec<Vec<T>>>,
         position: impl Fn(&T) -> P,
     ) -> Result<Option<T>> {
-        let mut best: Option<(P, usize)> = None;
-        for (number, source) in self.sources.iter_mut().enumerate() {
-            if let (true, Some(after)) = (source.rows.is_empty(), source.next) {
-                source.rows = read(source.id, after, self.batch)?;
+        let next = |source: &Source<T, P>| source.next.filter(|_| source.rows.is_empty());
+        let asked: Vec<(Id, P)> = self.sources.iter().filter_map(|source| Some((source.id, next(source)?))).collect();
+        if !asked.is_empty() {
+            let mut found = read(&asked, self.batch)?.into_iter();
+            for source in self.sources.iter_mut().filter(|source| next(source).is_some()) {
+                source.rows = found.next().unwrap_or_default();
                 source.next = source.rows.last().filter(|_| source.rows.len() == self.batch).map(&position);
                 source.rows.reverse();
             }
-            if let Some(row) = source.rows.last() {
-                best = best.max(Some((position(row), number)));
-            }
         }
-        Ok(best.and_then(|(_, number)| self.sources.get_mut(number)?.rows.pop()))
+        let heads = self.sources.iter_mut().filter(|source| !source.rows.is_empty());
+        let best = heads.max_by_key(|source| source.rows.last().map(&position));
+        Ok(best.and_then(|source| source.rows.pop()))
     }
 
     /// Goes on below a position in one source, unless it is there already.
@@ -63,9 +64,12 @@ mod tests {
         let all = [(1, 9), (2, 8), (1, 8), (3, 5), (1, 4), (2, 3), (1, 1)];
         for batch in 1..4 {
             let mut merged = Merged::new(&[Id::new(1), Id::new(2), Id::new(3), Id::new(4)], i64::MAX, batch);
-            let read = |source: Id, before: i64, most: usize| {
-                let of = all.iter().filter(|(id, at)| Id::new(*id) == source && *at < before);
-                Ok(of.take(most).copied().collect::<Vec<_>>())
+            let read = |sources: &[(Id, i64)], most: usize| {
+                let of = |(source, before): &(Id, i64)| {
+                    let of = all.iter().filter(|(id, at)| Id::new(*id) == *source && at < before);
+                    of.take(most).copied().collect::<Vec<_>>()
+                };
+                Ok(sources.iter().map(of).collect())
             };
             let mut seen = Vec::new();
             while let Some((_, at)) = merged.next(read, |(_, at)| *at).unwrap() {

@@ -82,7 +82,7 @@ fn newest(
         if examined >= FIRST && Instant::now() >= end {
             return Ok(Some(found).filter(|found| found.len() >= limit));
         }
-        let read = |library, after, most| recent::newest(reader, library, after, most);
+        let read = |libraries: &[_], most| recent::newest(reader, libraries, most);
         let Some(row) = rows.next(read, |row: &NodeRow| (row.modified_at, row.id))? else { break };
         // The caller may see an earlier version than the one by which rows are ordered, and never a later one.
         if found.len() >= limit && found.last().is_some_and(|last| last.modified_at >= row.modified_at) {

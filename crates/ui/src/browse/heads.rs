@@ -9,7 +9,7 @@ use crate::frame::page::Page;
 /// Default width of a column when the width of another one is set (`USUAL_WIDTH`), and minimum width of the name column
 /// with its surroundings (`NAME_WIDTH`), in CSS pixels.
 const USUAL_WIDTH: u16 = 140;
-const NAME_WIDTH: u32 = 340;
+pub const NAME_WIDTH: u32 = 340;
 
 /// Header of a column.
 pub struct Head {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use model::{Error, NodeKind, Result, Right};
 use repository::{Item, Session, Target};
 use tokio::time::{Instant, timeout_at};
@@ -191,8 +191,15 @@ async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Vec<String> {
         })
     };
     let order: Vec<usize> = drawn.insets.iter().map(place_of).collect();
-    let around = &around;
-    let html = different.into_iter().map(async |inset| match inset {
+    let html = different.into_iter().map(|inset| draw_inset(&around, end, inset).boxed()).collect::<Vec<_>>();
+    let html: Vec<String> = stream::iter(html).buffered(MAX_AT_ONCE).collect().await;
+    order.into_iter().map(|place| html[place].clone()).collect()
+}
+
+/// Returns the HTML of a part or picture, or of what stands for it when time is up.
+async fn draw_inset(around: &Surroundings<'_>, end: Instant, inset: &Inset) -> String {
+    let visit = around.visit;
+    match inset {
         Inset::Part { kind, text } => match timeout_at(end, parts::draw(around, kind, text)).await {
             Ok(html) => html,
             Err(_) => parts::late(&visit.page, kind),
@@ -202,9 +209,7 @@ async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Vec<String> {
             Ok(Some(address)) => markdown::image(&address, description),
             _ => markdown::missing_image(visit.page.s("page.no-picture"), description),
         },
-    });
-    let html: Vec<String> = stream::iter(html).buffered(MAX_AT_ONCE).collect().await;
-    order.into_iter().map(|place| html[place].clone()).collect()
+    }
 }
 
 /// Returns the address of a picture that the caller may read.

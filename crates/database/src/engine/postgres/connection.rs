@@ -27,6 +27,9 @@ use super::value::Bound;
 /// Limit on deferred statements that wait to be sent together with another one. Bounds the memory that they take.
 const MAX_DEFERRED: usize = 16;
 
+/// Limit on executions of one statement that are sent together.
+const MAX_TOGETHER: usize = 16;
+
 /// The mode of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -221,9 +224,7 @@ impl Connection {
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         if self.begun && self.mode == Mode::Single {
-            return Err(
-                Error::corrupt("a read of a single statement was given a second one").with_code(Code::InternalError)
-            );
+            return Err(second_statement());
         }
         let is_first_read = !self.begun && self.mode != Mode::Write;
         let mut seen = false;
@@ -259,14 +260,9 @@ impl Connection {
         let Prepared { statement, reads_along_index } = self.checked(sql, params)?;
         let ahead = self.ahead();
         let (went, ran, result) = self.runtime.block_on(async {
-            let set = async {
-                match reads_along_index {
-                    true => self.client.batch_execute(WITHOUT_SORTS).await,
-                    false => Ok(()),
-                }
-            };
             let rows = self.client.query_raw(&statement, params.iter().map(Bound));
             // Where the setting is refused, the transaction has failed already, and the statement is refused, too.
+            let set = self.without_sorts(reads_along_index);
             let (went, _, rows) = tokio::join!(biased; ahead.send(&self.client), set, rows);
             if reads_along_index {
                 self.send_unawaited(WITH_SORTS);
@@ -285,6 +281,61 @@ impl Connection {
         });
         self.check_pipelined(went, ran)?;
         result.map_err(|e| self.failed(e))
+    }
+
+    /// Runs a statement once for each set of parameters, and passes each row with the number of its set. The executions
+    /// are sent together, and their results are kept in memory.
+    pub(crate) fn scan_each(
+        &mut self,
+        sql: Sql,
+        sets: &[Vec<Value<'_>>],
+        visit: &mut dyn FnMut(usize, &Row<'_>),
+    ) -> Result<()> {
+        if self.mode == Mode::Single {
+            return Err(second_statement());
+        }
+        for (part, sets) in sets.chunks(MAX_TOGETHER).enumerate() {
+            let is_first_read = !self.begun && self.mode != Mode::Write;
+            let all = match self.collect_each(sql, sets) {
+                Err(_) if is_first_read && self.begin_again() => self.collect_each(sql, sets)?,
+                all => all?,
+            };
+            for (number, rows) in all.iter().enumerate() {
+                rows.iter().for_each(|row| visit(part * MAX_TOGETHER + number, &Row(Inner::Postgres(row))));
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_each(&mut self, sql: Sql, sets: &[Vec<Value<'_>>]) -> Result<Vec<Vec<tokio_postgres::Row>>> {
+        for params in sets {
+            self.checked(sql, params)?;
+        }
+        let Prepared { statement, reads_along_index } = self.statement(sql)?;
+        let ahead = self.ahead();
+        let (went, all) = self.runtime.block_on(async {
+            let all = sets.iter().map(async |params| {
+                let rows = self.client.query_raw(&statement, params.iter().map(Bound)).await?;
+                rows.try_collect::<Vec<_>>().await
+            });
+            let set = self.without_sorts(reads_along_index);
+            let (went, _, all) = tokio::join!(biased; ahead.send(&self.client), set, join_all(all));
+            if reads_along_index {
+                self.send_unawaited(WITH_SORTS);
+            }
+            (went, all)
+        });
+        self.check_pipelined(went, all.iter().any(std::result::Result::is_ok))?;
+        let all = all.into_iter().collect::<std::result::Result<Vec<_>, _>>();
+        all.map_err(|error| self.failed(error))
+    }
+
+    /// Sends the setting for a statement that reads along an index.
+    async fn without_sorts(&self, reads_along_index: bool) -> std::result::Result<(), tokio_postgres::Error> {
+        match reads_along_index {
+            true => self.client.batch_execute(WITHOUT_SORTS).await,
+            false => Ok(()),
+        }
     }
 
     fn ahead(&mut self) -> Pipelined {
@@ -331,6 +382,10 @@ impl Connection {
         self.failure = Some(classify::failure(&error));
         classify(error, &self.server)
     }
+}
+
+fn second_statement() -> Error {
+    Error::corrupt("a read of a single statement was given a second one").with_code(Code::InternalError)
 }
 
 impl Pipelined {

@@ -206,6 +206,8 @@ impl Server {
             .arg(data)
             .env("STRONGROOM_ADMIN_PASSWORD", &password)
             .env("STRONGROOM_LOG", "error")
+            // All users of a plan share one account.
+            .env("STRONGROOM_REQUESTS_PER_USER", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             // An interrupt from the terminal must not reach the server; the lab stops the server itself.

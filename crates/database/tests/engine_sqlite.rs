@@ -232,8 +232,8 @@ async fn a_flush_that_failed_acknowledges_nothing_and_is_not_retried() {
     let test = "a_flush_that_failed_acknowledges_nothing_and_is_not_retried";
     let Some(directory) = child_directory() else {
         let directory = tempfile::tempdir().unwrap();
-        // The 35th flush of each thread fails. Only the thread that commits gets that far.
-        let fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync,fdatasync:error=EIO:when=35"];
+        // The 40th flush of each thread fails. Only the thread that commits gets that far.
+        let fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync,fdatasync:error=EIO:when=40"];
         assert_success(in_child(test, directory.path(), &fault));
         let db = open(&directory.path().join("x.db")).await;
         let ids = db.read(|r| r.query(IDS, &[], |row| row.get::<i64>(0))).await.unwrap();

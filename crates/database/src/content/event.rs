@@ -143,8 +143,8 @@ pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<
     reader.query(NEWEST, &params![before, limit as i64], read)
 }
 
-/// Events of the items of libraries or lists except reads, newest first, at most `limit` of each, all of them older than
-/// the number beside it. Those from before the migration that added libraries to events are missing.
+/// Events of the items of libraries or lists except reads, newest first, at most `limit` of each, all of them older
+/// than the number beside it. Those from before the migration that added libraries to events are missing.
 pub fn of_libraries(reader: &mut Reader<'_>, libraries: &[(Id, i64)], limit: usize) -> Result<Vec<Vec<EventRow>>> {
     let sets: Vec<_> =
         libraries.iter().map(|(library, before)| params![*library, *before, limit as i64].into()).collect();

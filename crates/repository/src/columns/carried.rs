@@ -1,6 +1,6 @@
 //! Values that documents and folders bring along from another library. Each goes to the column with the same name and
-//! kind, and a content type becomes the one with the same name. What has no place stays in the record, hidden, and shows
-//! again when the item returns.
+//! kind, and a content type becomes the one with the same name. What has no place stays in the record, hidden, and
+//! shows again when the item returns.
 
 use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;

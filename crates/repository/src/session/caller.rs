@@ -12,6 +12,7 @@ use crate::session::guard::{Guard, RequiredRight};
 use crate::session::idempotency::{IdempotencyKey, Key};
 use crate::session::known::{Known, Permitted, Viewed};
 use crate::session::locate::{Finder, Located, locate_id, locate_path};
+use crate::session::recorded::RecordedActions;
 use crate::{Repository, Target};
 
 /// The operations of one caller, limited by the caller's rights. Cheap to create; one for each request.
@@ -233,6 +234,7 @@ impl Session {
             knows_totals: located.may_see_totals(),
             repetition: self.repetition.clone(),
             tokens: self.tokens.clone(),
+            recorded: RecordedActions::default(),
         }
     }
 }

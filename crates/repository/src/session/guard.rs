@@ -20,6 +20,7 @@ use crate::session::access::Access;
 use crate::session::errors::{name_taken_hidden, no_item, require_free, taken};
 use crate::session::idempotency::IdempotencyKey;
 use crate::session::locate::{Finder, Located, knows, locate_id};
+use crate::session::recorded::RecordedActions;
 
 /// The data with which a transaction checks again whether the caller may do what was requested.
 #[derive(Clone)]
@@ -41,6 +42,7 @@ pub(crate) struct Guard {
     pub(crate) repetition: IdempotencyKey,
     /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
+    pub(super) recorded: RecordedActions,
 }
 
 /// A right that the caller was found to have on an item, and the item's location at that time.
@@ -179,15 +181,17 @@ impl Guard {
         F: FnMut(&mut Transaction<'_>, &Self, &Checked) -> Result<T> + Send + 'static,
     {
         let (content, allow_reserved_space) = (self.content.clone(), self.allow_reserved_space);
+        let recorded = self.recorded.clone();
         let write = move |transaction: &mut Transaction<'_>| {
+            self.recorded.begin();
             let checked = self.check(transaction)?;
             f(transaction, &self, &checked)
         };
-        if allow_reserved_space {
-            content.database.write_vital(write).await
-        } else {
-            content.database.write(write).await
-        }
+        let written = match allow_reserved_space {
+            true => content.database.write_vital(write).await,
+            false => content.database.write(write).await,
+        };
+        written.inspect(|_| recorded.report())
     }
 
     /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`. Also passes the folder and
@@ -197,15 +201,16 @@ impl Guard {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>, Checked, CreationContext) -> Result<T> + Send + 'static,
     {
-        let content = self.content.clone();
+        let (content, recorded) = (self.content.clone(), self.recorded.clone());
         let write = move |transaction: &mut Transaction<'_>| {
+            self.recorded.begin();
             transaction.lock_shared(self.collection_id)?;
             let context = name_lookup::creation_context(transaction, self.collection_id, parent, &folded)?
                 .ok_or_else(no_collection)?;
             let checked = self.decide_on(transaction, context.collection.clone())?;
             f(transaction, checked, context)
         };
-        content.database.write(write).await
+        content.database.write(write).await.inspect(|_| recorded.report())
     }
 
     /// Checks the rights again inside a transaction, also that of another guard. Cheap while permissions and folders
@@ -305,7 +310,9 @@ impl Guard {
         action: &str,
         detail: Detail,
     ) -> Result<()> {
-        event::insert(transaction, &self.event(actor_id, node, action, detail)?)
+        event::insert(transaction, &self.event(actor_id, node, action, detail)?)?;
+        self.recorded.add(action);
+        Ok(())
     }
 
     /// Returns the event of an action by an actor, for [`Guard::record_all`].
@@ -330,7 +337,9 @@ impl Guard {
         events: &[EventRow],
         library: Option<Id>,
     ) -> Result<()> {
-        event::insert_many(transaction, events, library)
+        event::insert_many(transaction, events, library)?;
+        events.iter().for_each(|event| self.recorded.add(&event.action));
+        Ok(())
     }
 }
 

@@ -10,5 +10,6 @@ pub(crate) mod known;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod path_cache;
+mod recorded;
 pub(crate) mod root;
 pub(crate) mod target;

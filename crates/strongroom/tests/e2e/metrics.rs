@@ -1,9 +1,11 @@
-//! Metrics of a SQLite database, as a database server would report them: cache, WAL, size, and waits for its lock.
+//! Metrics of changes, and of a SQLite database, as a database server would report them: cache, WAL, size, and waits
+//! for its lock.
 
 use std::time::{Duration, Instant};
 
 use database::Engine;
 use reqwest::Method;
+use serde_json::json;
 
 use crate::support::{Client, Farm};
 
@@ -57,4 +59,29 @@ async fn a_database_file_tells_of_its_cache_log_size_and_lock() {
     let waited = figure(&client, "database_lock_seconds_sum").await - waited;
     assert!(waited > 0.3, "{waited} s");
     assert!(waited <= begun.elapsed().as_secs_f64(), "{waited} s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_counted_once_they_are_made() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let farm = Farm::on(engine).await;
+        let server = farm.start();
+        let client = server.client(&farm.token());
+        let site = client.send(Method::GET, "/api/v1/items/by-path?path=", Vec::new()).await.unwrap().json();
+        let lists = format!("/api/v1/items/{}/lists", site["id"].as_str().unwrap());
+        let new = json!({"name": "Tasks", "title_column": "Title"});
+        let list = client.send_json(Method::POST, &lists, &new).await.unwrap().json();
+        let changes = format!("/api/v1/items/{}/changes", list["id"].as_str().unwrap());
+        let good = json!({"set": {"Title": "good"}});
+        for body in [
+            json!({"atomic": true, "changes": [good, good, good]}),
+            json!({"atomic": true, "changes": [good, {"set": {"Unknown": "x"}}]}),
+        ] {
+            client.send_json(Method::POST, &changes, &body).await.unwrap();
+        }
+        let text = client.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
+        for line in ["{action=\"list.create\"} 1", "{action=\"row.create\"} 3"] {
+            assert!(text.contains(&format!("strongroom_audit_events_total{line}\n")), "{engine:?}: {line}\n{text}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod columns;
 mod entrance;
 mod farm_audit;
 mod grid;
+mod hidden_entries;
 mod home;
 mod pages;
 mod preview;

@@ -1,0 +1,36 @@
+//! Tests of the public interface, on both engines. One program, because each further one is linked for seconds.
+
+mod approval;
+mod attachments;
+mod carried_values;
+mod clean_up;
+mod conditions;
+mod documents;
+mod first_start;
+mod formula_limits;
+mod formulas;
+mod happenings;
+mod library_moves;
+mod list_limits;
+mod listings;
+mod lists;
+mod locks;
+mod lookups;
+mod permissions;
+mod profiles;
+mod races;
+mod rights;
+mod saved_searches;
+mod search;
+mod search_changes;
+mod search_passages;
+mod several_values;
+mod sharing;
+mod site_pages;
+mod sorted;
+mod support;
+mod template_lookups;
+mod templates;
+mod told;
+mod totals;
+mod usage;

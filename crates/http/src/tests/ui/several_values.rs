@@ -116,7 +116,7 @@ async fn too_many_ticks_are_refused_and_stay() {
     let (admin, browser) = (farm.administrator().await, farm.signed_in("admin").await);
     let (tasks, title) = list(&admin, "Tasks").await;
     let choices: Vec<String> = (0..=model::MAX_VALUES_PER_FIELD).map(|number| format!("choice {number}")).collect();
-    let many = column(&admin, tasks, "Many", ColumnKind::Choice(choices.clone().into())).await;
+    let many = column(&admin, tasks, "Many", ColumnKind::Choice(choices.clone())).await;
     let [title, many] = [title, many].map(|id| format!("column-{id}"));
     let form = format!("/items/{tasks}/new-row");
     let mut ticked = vec![(&*title, "t")];

@@ -202,9 +202,9 @@ test('a draft is submitted, rejected, changed and approved', async () => {
   assert.equal(await decider.locator('.badge', { hasText: 'Draft' }).count(), 0);
   await author.reload();
   assert.equal(await author.getByText('has submitted').count(), 0);
-  await author.goto('/browse/News/Opening%20hours.md?details');
-  await author.getByRole('link', { name: 'Versions' }).first().click();
-  await author.getByText('Well said').waitFor();
+  const page = await (await server.api('GET', '/api/v1/items/by-path?path=News%2FOpening%20hours.md')).json();
+  const versions = await (await server.api('GET', `/api/v1/items/${page.id}/versions`)).json();
+  assert.ok(versions.items.some(({ comment }) => comment === 'Well said'), JSON.stringify(versions));
   await author.finish();
   await decider.finish();
 });

@@ -7,14 +7,15 @@ use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
 use database::content::{record, tree};
 use database::{Reader, Transaction};
-use model::{ColumnKind, ColumnValue, Id, Result, fold};
+use model::{ColumnKind, ColumnValue, Id, NodeKind, Result, fold};
 
 use super::options::ColumnOptions;
 
 /// Number of records that are read at once.
 const GROUP: usize = 100;
 
-/// The columns and content types of two libraries that correspond to each other.
+/// The columns and content types of two libraries that correspond to each other. By default nothing does.
+#[derive(Default)]
 pub(crate) struct Carried {
     columns: Vec<Pair>,
     content_types: Vec<(Id, Id)>,
@@ -26,11 +27,16 @@ struct Pair {
 }
 
 impl Carried {
-    /// Reads what corresponds in two libraries.
+    /// Reads what corresponds in two libraries. Attachments of rows have no values, so nothing does for items that go
+    /// below a row.
     ///
     /// # Errors
     /// `Corrupt` for options of a column that cannot be read.
-    pub(crate) fn between(reader: &mut Reader<'_>, from: Id, to: Id) -> Result<Self> {
+    pub(crate) fn between(reader: &mut Reader<'_>, from: Id, parent: &NodeRow) -> Result<Self> {
+        if parent.kind == NodeKind::Row {
+            return Ok(Self::default());
+        }
+        let to = parent.library_id;
         let (old, mut new) = (column::list(reader, from)?, column::list(reader, to)?);
         let mut columns = Vec::new();
         for from in old {
@@ -59,17 +65,17 @@ impl Carried {
     }
 
     /// Returns the fields that a copy of an item gets.
-    pub(crate) fn copied(&self, fields: &Fields, content_type: Option<Id>) -> Result<Fields> {
+    pub(crate) fn copied(&self, fields: &Fields) -> Result<Fields> {
         let mut copied = Fields::default();
-        for (pair, value) in self.values(fields, content_type)? {
+        for (pair, value) in self.values(fields)? {
             copied.set(pair.to.slot, Some(&value));
         }
         Ok(copied)
     }
 
-    /// Moves the values of items that are in the destination already, and gives them their content types. The items are
-    /// as they were before.
-    pub(crate) fn apply(&self, transaction: &mut Transaction<'_>, items: &[NodeRow]) -> Result<()> {
+    /// Moves the values of items that are part of the destination already, and gives them their content types. The
+    /// content types of the rows are those that they had before.
+    fn apply(&self, transaction: &mut Transaction<'_>, items: &[NodeRow]) -> Result<()> {
         for item in items {
             if let Some(content_type) = self.content_type(item.content_type_id) {
                 node::set_content_type(transaction, item.id, Some(content_type))?;
@@ -81,25 +87,25 @@ impl Carried {
         for items in items.chunks(GROUP) {
             let ids: Vec<Id> = items.iter().map(|item| item.id).collect();
             for (id, before) in record::find_many(transaction, &ids)? {
-                let Some(item) = node::find(transaction, id)? else { continue };
-                let values = self.values(&before, item.content_type_id)?;
+                let Some(item) = items.iter().find(|item| item.id == id) else { continue };
+                let values = self.values(&before)?;
                 let gone = values.iter().map(|(pair, _)| (&pair.from, None));
                 let set = values.iter().map(|(pair, value)| (&pair.to, Some(value)));
                 let changes: Vec<_> = gone.chain(set).collect();
                 if !changes.is_empty() {
-                    record::change(transaction, &item, &before, &changes)?;
+                    record::change(transaction, item, &before, &changes)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns the values that the destination takes. `content_type` is the one that the item has there.
-    fn values(&self, fields: &Fields, content_type: Option<Id>) -> Result<Vec<(&Pair, ColumnValue)>> {
+    /// Returns the values that the destination takes. A column of a content type that the item does not have takes its
+    /// value, too, and shows it once the item has that type.
+    fn values(&self, fields: &Fields) -> Result<Vec<(&Pair, ColumnValue)>> {
         let mut values = Vec::new();
         for pair in &self.columns {
-            let applies = pair.to.content_type_id.is_none() || pair.to.content_type_id == content_type;
-            if let (true, Some(value)) = (applies, fields.get(pair.from.slot, &pair.from.kind)?)
+            if let Some(value) = fields.get(pair.from.slot, &pair.from.kind)?
                 && let Some(value) = ColumnValue::joined(&pair.to.kind, value.into_each())
                 && pair.to.kind.check(&value).is_ok()
             {
@@ -118,11 +124,12 @@ fn is_alike(from: &ColumnKind, to: &ColumnKind) -> bool {
     }
 }
 
-/// Makes a folder or document, with everything below it, part of another library.
-pub(crate) fn change_library(transaction: &mut Transaction<'_>, item: &NodeRow, library: Id) -> Result<()> {
-    let carried = Carried::between(transaction, item.library_id, library)?;
+/// Makes a folder or document, with everything below it, part of the library of its new parent, below which it is
+/// already. `item` is the row as it was.
+pub(crate) fn change_library(transaction: &mut Transaction<'_>, item: &NodeRow, parent: &NodeRow) -> Result<()> {
+    let carried = Carried::between(transaction, item.library_id, parent)?;
     let items = if carried.is_empty() { Vec::new() } else { tree::subtree(transaction, item.id)? };
-    tree::set_library(transaction, item.id, library)?;
+    tree::set_library(transaction, item.id, parent.library_id)?;
     carried.apply(transaction, &items)?;
     super::recompute::arrived(transaction, item.id)
 }

@@ -72,8 +72,9 @@ pub(super) struct Copier<'a> {
     source: &'a Located,
     destination: &'a NodeRow,
     first: VersionNumber,
-    /// What corresponds in the library of the copies, if that is another one.
+    /// What corresponds in the library of the copies, if that is another one, and whether any copy got values.
     carried: Option<Carried>,
+    has_values: bool,
     now: Timestamp,
     /// Copies of the containers copied so far, by the original's identifier.
     containers: HashMap<Id, NodeRow>,
@@ -94,14 +95,16 @@ impl<'a> Copier<'a> {
             Versioning::MajorMinor => VersionNumber::new(0, 1),
             Versioning::None | Versioning::Major => VersionNumber::new(1, 0),
         };
-        let (from, to) = (source.node().library_id, destination.library_id);
-        let carried = if from == to { None } else { Some(Carried::between(transaction, from, to)?) };
+        let from = source.node().library_id;
+        let is_same = from == destination.library_id;
+        let carried = if is_same { None } else { Some(Carried::between(transaction, from, destination)?) };
         Ok(Self {
             guard,
             source,
             destination,
             first,
             carried,
+            has_values: false,
             now: Timestamp::now(),
             containers: HashMap::new(),
             top: None,
@@ -152,8 +155,11 @@ impl<'a> Copier<'a> {
             None => record::copy(transaction, row.id, &copy)?,
             Some(carried) => {
                 if let Some(fields) = record::find(transaction, row.id)? {
-                    let fields = carried.copied(&fields, copy.content_type_id)?;
-                    record::insert_many(transaction, &[(&copy, &fields)])?;
+                    let fields = carried.copied(&fields)?;
+                    if !fields.is_empty() {
+                        record::insert_many(transaction, &[(&copy, &fields)])?;
+                        self.has_values = true;
+                    }
                 }
             }
         }
@@ -173,7 +179,7 @@ impl<'a> Copier<'a> {
     /// `NotFound` if the source was not copied, because the caller may not open it any more.
     pub(super) fn finish(&self, transaction: &mut Transaction<'_>) -> Result<Id> {
         let top = self.top.ok_or_else(crate::session::errors::no_item)?;
-        if self.carried.is_some() {
+        if self.has_values {
             recompute::arrived(transaction, top)?;
         }
         Ok(top)

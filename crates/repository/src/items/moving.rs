@@ -44,7 +44,7 @@ pub(super) fn put_below(
         tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
     }
     if row.library_id != library_after {
-        carried::change_library(transaction, row, library_after)?;
+        carried::change_library(transaction, row, to)?;
     }
     if owned || row.kind.is_container() {
         collection::change_tree(transaction, row.collection_id)?;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
 
-use crate::support::rows::{column, formula, name, number, set, text, titles, value, with_options};
+use crate::support::rows::{column, formula, name, new_list, number, set, text, titles, value, with_options};
 use crate::support::{at, each_farm, put};
 use model::{ColumnKind, ColumnValue, Id, LibrarySettings};
 use repository::{ColumnChange, ColumnOptions, Filter, ListRequest, Session, Target, ValueTest, ValuesChange};
@@ -78,6 +78,47 @@ async fn values_go_to_the_columns_of_the_same_name_and_kind() {
         assert_eq!(value(&admin, two, tags).await, several(&["a", "b"]));
         assert_eq!(found(&admin, &documents, state, "done").await, [second]);
         assert!(found(&admin, &documents, state, "open").await.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_come_back_without_their_content_type_and_from_rows() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (documents, plans) = (at("Documents"), plans(&admin).await);
+        let contract = admin.create_content_type(&documents, &name("Contract")).await.unwrap();
+        let change = ColumnChange {
+            name: name("Partner"),
+            kind: ColumnKind::Text,
+            required: false,
+            content_type_id: Some(contract),
+            options: ColumnOptions::default(),
+        };
+        let partner = admin.create_column(&documents, change).await.unwrap();
+        let new_partner = column(&admin, &plans, "Partner", ColumnKind::Text).await;
+        let id = put(&admin, "Documents/a", "x").await.unwrap().id;
+        let change = ValuesChange {
+            values: vec![(partner, text("Smith"))],
+            content_type: Some(Some(contract)),
+            ..ValuesChange::default()
+        };
+        admin.set_values(&id.into(), change).await.unwrap();
+        admin.move_to(&id.into(), &plans, None).await.unwrap();
+        assert_eq!(value(&admin, id, new_partner).await, text("Smith"));
+        admin.move_to(&id.into(), &documents, None).await.unwrap();
+        assert_eq!(value(&admin, id, partner).await, text("Smith"));
+        // An attachment has no values, and the list's columns of the same name are not for it.
+        let (list, title) = new_list(&admin).await;
+        let of_list = column(&admin, &list, "Partner", ColumnKind::Text).await;
+        let row = admin.add_row(&list, vec![(title, text("t"))]).await.unwrap();
+        let copy = admin.copy_to(&id.into(), &row.into(), Some(&name("b"))).await.unwrap().id;
+        admin.move_to(&id.into(), &row.into(), None).await.unwrap();
+        for attachment in [id, copy] {
+            assert_eq!(value(&admin, attachment, of_list).await, None);
+        }
+        admin.move_to(&id.into(), &documents, None).await.unwrap();
+        assert_eq!(value(&admin, id, partner).await, text("Smith"));
     })
     .await;
 }

@@ -26,7 +26,7 @@ pub(super) struct Queue {
 struct State {
     /// Jobs for which no thread is idle.
     jobs: VecDeque<Job>,
-    /// The idle threads, the last one on top.
+    /// The idle threads, the next one last.
     idle: Vec<oneshot::Sender<Job>>,
     closed: bool,
 }
@@ -61,8 +61,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes the next job; `None` once the queue is closed and empty.
-    pub(super) async fn pop(&self) -> Option<Job> {
+    /// Takes the next job; `None` once the queue is closed and empty. A thread that has no connection comes after all
+    /// others: one that cannot connect must not take the jobs of those that can.
+    pub(super) async fn pop(&self, is_connected: bool) -> Option<Job> {
         let handed = {
             let mut state = self.state();
             if let Some(job) = state.jobs.pop_front() {
@@ -73,7 +74,10 @@ impl Queue {
                 return None;
             }
             let (sender, handed) = oneshot::channel();
-            state.idle.push(sender);
+            match is_connected {
+                true => state.idle.push(sender),
+                false => state.idle.insert(0, sender),
+            }
             handed
         };
         // While a thread is idle the queue is empty. Closing it drops the sender.

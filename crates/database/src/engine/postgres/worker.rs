@@ -35,7 +35,9 @@ impl Worker {
     pub(super) fn run(mut self) {
         let runtime = Arc::clone(&self.runtime);
         // During this wait the connection's own task runs too, and notices when the server closes the connection.
-        while let Some(job) = runtime.block_on(self.queue.pop()) {
+        loop {
+            let is_connected = self.connection.as_ref().is_some_and(|connection| !connection.is_closed());
+            let Some(job) = runtime.block_on(self.queue.pop(is_connected)) else { break };
             match job {
                 Job::Read(job) => self.read(job),
                 Job::Write(job) => self.write(job),

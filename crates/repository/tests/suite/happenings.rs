@@ -178,7 +178,10 @@ async fn what_happens_where_the_caller_may_not_look_hides_nothing() {
         // Many rows of one person are one event, behind which the earlier ones appear.
         // Activity may end with them where it runs out of time.
         let mut all = below(&admin, "").await;
-        while all.len() == 1 {
+        for _ in 0..100 {
+            if all.len() > 1 {
+                break;
+            }
             all = below(&admin, "").await;
         }
         let rows = all.iter().position(|told| *told == event("Tasks", "row.create", 250)).unwrap();

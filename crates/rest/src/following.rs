@@ -106,8 +106,9 @@ async fn happenings(caller: Authenticated, Query(query): Query<MostQuery>) -> An
 
 /// List recent changes below an item
 ///
-/// Of a site, library, list or folder, newest first. Rows of a list that one person changed in succession are one
-/// event, in which at most 250 are counted. When the time limit is reached, the response has what was found until then.
+/// Returns the changes in a site, library, list or folder, newest first. Rows of a list that one person changed in
+/// succession are one event, in which at most 250 are counted. When the time limit is reached, the response has what
+/// was found until then.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/happenings",

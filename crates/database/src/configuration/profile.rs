@@ -18,7 +18,7 @@ statements! {
     DELETE_PROFILE = "DELETE FROM profile WHERE account_id = $1";
 }
 
-/// What somebody tells about themselves.
+/// Profile of an account, as its owner wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Number of changes of the profile and its picture; 0 for an empty profile that was never changed.

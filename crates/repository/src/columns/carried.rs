@@ -14,7 +14,7 @@ use super::options::ColumnOptions;
 /// Number of records that are read at once.
 const GROUP: usize = 100;
 
-/// The columns and content types of two libraries that correspond to each other. By default nothing does.
+/// Pairs of columns and of content types of two libraries that correspond to each other. None by default.
 #[derive(Default)]
 pub(crate) struct Carried {
     columns: Vec<Pair>,
@@ -27,8 +27,8 @@ struct Pair {
 }
 
 impl Carried {
-    /// Reads what corresponds in two libraries. Attachments of rows have no values, so nothing does for items that go
-    /// below a row.
+    /// Reads what corresponds in a library and in that of a new parent. Attachments of rows have no values, so nothing
+    /// corresponds below a row.
     ///
     /// # Errors
     /// `Corrupt` for options of a column that cannot be read.

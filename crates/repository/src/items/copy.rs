@@ -72,8 +72,9 @@ pub(super) struct Copier<'a> {
     source: &'a Located,
     destination: &'a NodeRow,
     first: VersionNumber,
-    /// What corresponds in the library of the copies, if that is another one, and whether any copy got values.
+    /// Columns and content types of the library of the copies, if that is another one than that of the source.
     carried: Option<Carried>,
+    /// True once a copy got values in another library.
     has_values: bool,
     now: Timestamp,
     /// Copies of the containers copied so far, by the original's identifier.

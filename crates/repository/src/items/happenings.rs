@@ -41,8 +41,8 @@ const RUN: i64 = 50_000;
 /// Limit on the rows that are counted for one event.
 const MAX_ROWS: usize = 250;
 
-/// What is told of a site, library, list or folder: changes of its contents. Who opens and who locks something, and
-/// changes of permissions and links, are not.
+/// Actions that activity shows: changes of contents. Opening and locking something is left out, and so are changes of
+/// permissions and links.
 const TOLD: [&str; 18] = [
     "document.check-in",
     "document.create",
@@ -151,10 +151,10 @@ impl Session {
 /// Tells events to a caller.
 struct Teller {
     view: CallerView,
-    /// What the paths of all items begin with.
+    /// Beginning of the paths of all items.
     below: String,
     limit: usize,
-    /// Whether libraries keep drafts.
+    /// Libraries that were read, each with true if it keeps drafts.
     drafts: HashMap<Id, bool>,
     /// Item, actor and action of each event, which is told once however often it happened.
     told: HashSet<(Id, Id, String)>,

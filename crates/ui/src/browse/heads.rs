@@ -6,9 +6,9 @@ use repository::{Column, Sort};
 use super::view::{Key, View, Wide};
 use crate::frame::page::Page;
 
-/// Default width of a column when the width of another one is set (`USUAL_WIDTH`), and minimum width of the name column
-/// with its surroundings (`NAME_WIDTH`), in CSS pixels.
+/// Default width of a column when the width of another one is set, in CSS pixels.
 const USUAL_WIDTH: u16 = 140;
+/// Minimum width of the name column with its surroundings, in CSS pixels.
 pub const NAME_WIDTH: u32 = 340;
 
 /// Header of a column.

@@ -136,7 +136,7 @@ impl Listing<'_> {
     }
 }
 
-/// What the page of a library, a folder or a list shows.
+/// Contents of the page of a library, a folder or a list.
 pub struct Contents {
     view: View,
     saved: Vec<SavedView>,
@@ -150,7 +150,7 @@ pub struct Contents {
     named: ValueNames,
     shown: Vec<Wide>,
     open_by: Option<String>,
-    /// Where the next page begins.
+    /// Sealed position at which the next page begins.
     next: Option<String>,
     first: bool,
     totals: Option<Totals>,

@@ -68,7 +68,7 @@ struct PageView<'a> {
     may_add_site: bool,
 }
 
-/// What a page shows, apart from the frame around it.
+/// Contents of a page, apart from the frame around it.
 pub struct Contents {
     item: Item,
     site: Item,

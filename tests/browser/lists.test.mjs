@@ -1,9 +1,10 @@
 // A list: created from the page of a site, given columns, filled by its form, sorted, changed in place, and one row
 // followed through its versions, its deletion and back.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
+  NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
 } from './rig.mjs';
 
 let server;
@@ -159,4 +160,42 @@ test('a view is filtered by a formula, which is kept when a column is renamed', 
   await page.getByText('the condition cannot be used').waitFor();
   assert.equal((await titles()).length, 3);
   await page.finish();
+});
+
+test('a view with totals is saved for all, and its rows are downloaded as CSV', async () => {
+  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const site = await ask('GET', '/api/v1/items/by-path?path=');
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Hours', title_column: 'Task' });
+  await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Effort', kind: 'number' });
+  await ask('POST', `/api/v1/items/${list.id}/changes`, { changes: [2, 3, 40].map((hours) => ({ set: { Task: `Task ${hours}`, Effort: hours } })) });
+  const berta = await ask('POST', '/api/v1/users', { login: 'berta', display_name: 'Berta', password: PASSWORD });
+  const { items: roles } = await ask('GET', '/api/v1/roles');
+  await server.json('POST', `/api/v1/items/${site.id}/permissions/grants`, { principal: berta.id, role: roles.find(({ name }) => name === 'Read').id });
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto('/browse/Hours');
+  await page.getByRole('link', { name: 'Filter and columns' }).click();
+  const form = page.locator('#form');
+  await form.getByLabel('Total of Effort').selectOption({ label: 'Sum' });
+  await form.getByLabel('Formula', { exact: true }).fill('[Effort] < 10');
+  await form.getByRole('button', { name: 'Apply' }).click();
+  await page.locator('tfoot').getByText('5', { exact: true }).waitFor();
+  await look(page, 'lists/totals');
+  await page.getByRole('link', { name: 'Save view' }).click();
+  await form.getByLabel('Name', { exact: true }).fill('Small');
+  await form.getByLabel('For all users who may open').check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.tabs a[aria-current]').getByText('Small').waitFor();
+  // Somebody else finds it there.
+  const other = await openPage(browser, server);
+  await signIn(other, 'berta');
+  await other.goto('/browse/Hours');
+  await other.locator('.tabs').getByRole('link', { name: 'Small' }).click();
+  await other.locator('tfoot').getByText('5', { exact: true }).waitFor();
+  await other.getByRole('button', { name: 'More' }).first().click();
+  const [download] = await Promise.all([other.waitForEvent('download'), other.getByRole('link', { name: /CSV/ }).click()]);
+  const text = await readFile(await download.path(), 'utf8');
+  assert.ok(text.includes('Task 2') && text.includes('Task 3'), text);
+  await page.finish();
+  await other.finish();
 });

@@ -1,5 +1,5 @@
 // The site manager: figures that are counted in the background, the tree of a site, and moves and copies to another site,
-// of folders and documents and of whole libraries.
+// of folders and documents, of whole libraries and lists with their rows, and of sites.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
@@ -123,13 +123,65 @@ test('what is ticked moves and is copied to another site, and a library as a who
   const team = (await item('Team')).id;
   await page.goto(`/items/${team}/manage`);
   await page.getByRole('checkbox', { name: 'Select Archive' }).check();
-  assert.equal(await page.getByRole('button', { name: 'Copy to…' }).count(), 0);
   await page.getByRole('button', { name: 'Move to…' }).click();
-  assert.ok(await page.getByRole('button', { name: 'Move here' }).isEnabled());
+  // It is here already.
+  assert.ok(await page.getByRole('button', { name: 'Move here' }).isDisabled());
   await page.locator('.card .crumbs a').first().click();
   await look(page, 'site-manager/place-of-a-library');
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByText(/Moved to “/).waitFor();
   await item('Archive/Large/b.bin');
+  await page.finish();
+});
+
+test('a site and a library are copied whole, and a site moves into another one', async () => {
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  await page.goto(`/items/${root}/manage`);
+  for (const name of ['Team', 'Archive']) await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+  await page.getByRole('button', { name: 'Copy to…' }).click();
+  await page.getByRole('heading', { name: 'Copy 2 items' }).waitFor();
+  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByText(/Copied to “/).waitFor();
+  await item('Team (2)/Papers/Small/a.txt');
+  await item('Archive (2)/Large/inner/c.bin');
+  await page.getByRole('checkbox', { name: 'Select Team (2)' }).check();
+  await page.getByRole('button', { name: 'Move to…' }).click();
+  // A site goes into sites only, and not into itself.
+  assert.deepEqual(await page.locator('main table').getByRole('link').allTextContents(), ['Team']);
+  await page.locator('main table').getByRole('link', { name: 'Team', exact: true }).click();
+  await look(page, 'site-manager/place-of-a-site');
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByText('Moved to “Team”').waitFor();
+  await item('Team/Team (2)/Papers/Small/a.txt');
+  await page.finish();
+});
+
+test('rows go to another list, and what has no place there is said', async () => {
+  const [tasks, done] = await Promise.all(['Tasks', 'Done'].map((name) => ask('POST', `/api/v1/items/${root}/lists`, { name, title_column: 'Task' })));
+  await ask('POST', `/api/v1/items/${tasks.id}/columns`, { name: 'Remark', kind: 'text' });
+  const changes = [{ new: 'a', set: { Task: 'Plain' } }, { new: 'b', set: { Task: 'Remarked', Remark: 'kept' } }];
+  await ask('POST', `/api/v1/items/${tasks.id}/changes`, { atomic: true, changes });
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto('/browse/Tasks');
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await page.getByRole('button', { name: 'Move', exact: true }).click();
+  await page.getByRole('heading', { name: 'Move 2 items' }).waitFor();
+  await page.locator('main table').getByRole('link', { name: 'Done', exact: true }).click();
+  await page.getByText('They become rows of this list.').waitFor();
+  await look(page, 'site-manager/place-of-rows');
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByText('1/2:').waitFor();
+  await page.getByText('has no column of the same name and kind').waitFor();
+  const titles = async (list) => (await ask('GET', `/api/v1/items/${list.id}/rows`)).items.map((row) => row.title);
+  assert.deepEqual([await titles(tasks), await titles(done)], [['Remarked'], ['Plain']]);
+  await page.goto('/browse/Tasks');
+  await page.getByRole('checkbox', { name: 'Select Remarked' }).check();
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
+  await page.locator('main table').getByRole('link', { name: 'Done', exact: true }).click();
+  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByText('Copied to “Done”').waitFor();
+  assert.deepEqual(await titles(done), ['Plain', 'Remarked']);
   await page.finish();
 });

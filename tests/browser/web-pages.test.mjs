@@ -294,3 +294,64 @@ test('what was typed is not lost by leaving, and no script is needed', async () 
   await article(plain).getByText('plain').waitFor();
   await plain.finish();
 });
+
+test('links and pictures are found by name, stored beside the page, and pasted', async () => {
+  await server.put('Floor plan (new).png', png(64, 32));
+  await server.put('Moving checklist.txt', 'x');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await newPage(page, 'Picked');
+  await editor(page).fill('See the list.');
+  const select = (word) => editor(page).evaluate((area, text) => {
+    const at = area.value.indexOf(text);
+    area.focus();
+    area.setSelectionRange(at, at + text.length);
+  }, word);
+  const field = page.getByRole('combobox', { name: 'Link to' });
+  // By keyboard: the selected text is looked for, and stays as the label.
+  await select('the list');
+  await page.keyboard.press('Control+k');
+  await field.fill('checklist');
+  await page.getByRole('option', { name: /Moving checklist\.txt/ }).waitFor();
+  await look(page, 'web-pages/picker');
+  await page.keyboard.press('Enter');
+  assert.equal(await editor(page).inputValue(), 'See [the list](/browse/Documents/Moving%20checklist.txt).');
+  // An address, and leaving without a choice.
+  await page.keyboard.press('Control+End');
+  await tool(page, 'Link').click();
+  await field.fill('https://example.org/a');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('there');
+  await page.keyboard.press('Control+End');
+  await tool(page, 'Link').click();
+  await page.keyboard.press('Escape');
+  await field.waitFor({ state: 'detached' });
+  assert.ok((await editor(page).inputValue()).endsWith('.[there](https://example.org/a)'));
+  assert.ok(await editor(page).evaluate((area) => area === document.activeElement));
+  // Pictures only, with parentheses in the name.
+  await editor(page).fill('');
+  await tool(page, 'Picture').click();
+  await page.getByRole('combobox', { name: 'Picture' }).fill('floor plan');
+  await page.getByRole('option', { name: /Floor plan/ }).waitFor();
+  await page.keyboard.press('Enter');
+  assert.equal(await editor(page).inputValue(), '![Floor plan (new).png](/browse/Documents/Floor%20plan%20%28new%29.png)');
+  // Stored from the picker, then pasted under the same name.
+  await tool(page, 'Picture').click();
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Upload a picture' }).click();
+  await (await chooser).setFiles({ name: 'sofa.png', mimeType: 'image/png', buffer: png(8, 8) });
+  await page.waitForFunction(() => document.querySelector('textarea[name=text]').value.endsWith('![sofa.png](sofa.png)'));
+  await editor(page).evaluate((area, bytes) => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array(bytes)], 'sofa.png', { type: 'image/png' }));
+    area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  }, [...png(9, 9)]);
+  await page.waitForFunction(() => document.querySelector('textarea[name=text]').value.endsWith('![sofa (2).png](sofa%20%282%29.png)'));
+  await page.keyboard.press('Control+s');
+  await page.getByRole('heading', { name: 'Picked', level: 1 }).waitFor();
+  for (const name of ['Floor plan (new).png', 'sofa.png', 'sofa (2).png']) {
+    const picture = article(page).getByRole('img', { name, exact: true });
+    await page.waitForFunction((image) => image.complete && image.naturalWidth > 0, await picture.elementHandle());
+  }
+  await page.finish();
+});

@@ -164,6 +164,7 @@ codes! {
     MethodNotAllowed = "method_not_allowed",
     MetricsToken = "metrics_token",
     Misfit = "misfit",
+    MissingColumns = "missing_columns",
     MovedMeanwhile = "moved_meanwhile",
     NameTaken = "name_taken",
     NeedsPoppler = "needs_poppler",

@@ -26,10 +26,12 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(copy_many))
 }
 
-/// Move a folder, document, library or list
+/// Move an item
 ///
-/// The destination is another library or folder of the same site collection; for a document also a row of a list; and
-/// for a library or list another site. The item keeps its identifier, versions and own permissions.
+/// The destination is in the same site collection: another library or folder for a folder or document, also a row of a
+/// list for a document, another list for a row, and another site for a site, library or list. The item keeps its
+/// identifier, versions and own permissions. A row gets the next number of the list, which must have a column of the
+/// same name and kind for each of its values.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",
@@ -45,9 +47,13 @@ async fn move_item(caller: Authenticated, Ids([id]): Ids<1>, Json(placing): Json
     Ok(Reply(item::item(&caller.session, moved).await?))
 }
 
-/// Copy a folder or document
+/// Copy an item
 ///
-/// No bytes are copied. If the name is taken, a number is appended. Items that the caller may not open are left out.
+/// The destination is in the same site collection: a library or folder for a folder or document, also a row of a list
+/// for a document, a list for a row, and a site for a site, library or list. Libraries and lists are copied with their
+/// settings, columns and shared views, and sites with everything in them, up to 50,000 items at once. No bytes are
+/// copied. If the name is taken, a number is appended. The copy inherits permissions, and items that the caller may not
+/// open are left out.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/copy",

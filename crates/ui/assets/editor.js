@@ -1,5 +1,7 @@
 // The editor of pages: buttons and keys that write Markdown into the text, and a preview beside it. Without scripts, there are
 // neither, but the text can be written and saved.
+import { pick, storeFile } from "./editor-picker.js";
+
 const form = document.getElementById("page-form");
 const editor = document.querySelector("[data-editor]");
 const area = editor.querySelector("textarea");
@@ -59,14 +61,51 @@ function block(text, wanted) {
   put(at, at, `${ahead}${text}\n`, [ahead.length + from, ahead.length + to]);
 }
 
-function link(picture) {
+/** A text that Markdown takes as it is between brackets. */
+const plain = (text) => text.replace(/[\\[\]]/g, "\\$&");
+
+/** Puts a link or picture in place of a range, and selects its label if that is to be written. */
+function refer(from, to, isPicture, label, address) {
+  const opening = isPicture ? "![" : "[";
+  const text = `${opening}${label}](${address})`;
+  put(from, to, text, label ? [text.length, text.length] : [opening.length, opening.length]);
+}
+
+/** Makes the selection a link or picture: an address becomes its target, another text its label. */
+async function link(isPicture) {
   const { selectionStart: from, selectionEnd: to, value } = area;
   const inner = value.slice(from, to);
-  const address = /^(https?:\/\/|\/)\S+$/.test(inner);
-  const opening = picture ? "![" : "[";
-  const text = address ? `${opening}](${inner})` : `${opening}${inner}](${picture ? "picture.png" : "https://"})`;
-  const place = address || !inner ? [opening.length, opening.length] : [opening.length + inner.length + 2, text.length - 1];
-  put(from, to, text, place);
+  if (/^(https?:\/\/|\/)\S+$/.test(inner)) return refer(from, to, isPicture, "", inner);
+  const picked = await pick(isPicture, inner.includes("\n") ? "" : inner);
+  if (picked) return refer(from, to, isPicture, inner || plain(picked.label), picked.address);
+  area.focus();
+  return area.setSelectionRange(from, to);
+}
+
+/** Stores dropped or pasted files beside the page, and puts pictures of them and links to them where the cursor is. */
+async function take(files) {
+  for (const file of files) {
+    const mark = `…${file.name}…`;
+    const from = area.selectionEnd;
+    put(from, from, mark);
+    let text = "";
+    try {
+      const { label, address, isPicture } = await storeFile(file);
+      text = `${isPicture ? "!" : ""}[${plain(label)}](${address})`;
+    } catch (error) {
+      note(error.message);
+    }
+    // What was typed meanwhile may have moved it.
+    const at = area.value.indexOf(mark);
+    if (at >= 0) put(at, at + mark.length, text);
+  }
+}
+
+/** Shows below the text why a file was not stored. */
+function note(message) {
+  const line = editor.querySelector("[data-refused]");
+  line.textContent = message;
+  line.hidden = false;
 }
 
 const tools = {
@@ -180,6 +219,16 @@ addEventListener("beforeunload", (event) => {
   if (unsaved()) event.preventDefault();
 });
 addEventListener("pageshow", () => { sent = false; });
+const filesOf = (event) => [...((event.clipboardData ?? event.dataTransfer)?.files ?? [])];
+for (const name of ["paste", "drop"]) {
+  area.addEventListener(name, (event) => {
+    const files = filesOf(event);
+    // A text that was copied from a program for texts comes with its picture.
+    if (!files.length || event.clipboardData?.getData("text/plain")) return;
+    event.preventDefault();
+    take(files);
+  });
+}
 form.addEventListener("submit", () => {
   keep();
   sent = true;

@@ -32,6 +32,7 @@ statements! {
     RECOMPUTE_AFTER = "SELECT recompute_after FROM library WHERE node_id = $1 AND recompute_after IS NOT NULL";
     SET_RECOMPUTE_AFTER = "UPDATE library SET recompute_after = $2 WHERE node_id = $1";
     TO_RECOMPUTE = "SELECT node_id FROM library WHERE recompute_after IS NOT NULL ORDER BY node_id LIMIT $1";
+    NEXT_NUMBER = "SELECT next_number FROM library WHERE node_id = $1";
     TAKE_NUMBERS = "UPDATE library SET next_number = next_number + $2 WHERE node_id = $1 RETURNING next_number";
 }
 
@@ -82,6 +83,11 @@ pub fn lock(transaction: &mut Transaction<'_>, library: Id) -> Result<()> {
 pub fn take_numbers(transaction: &mut Transaction<'_>, list: Id, count: usize) -> Result<i64> {
     let next: Option<i64> = transaction.find(TAKE_NUMBERS, &params![list, count as i64], |row| row.get(0))?;
     next.map(|next| next - count as i64).ok_or_else(|| Error::corrupt("the settings of a list are missing"))
+}
+
+/// The number of the next row of a list; 1 for a library.
+pub fn next_number(reader: &mut Reader<'_>, list: Id) -> Result<i64> {
+    Ok(reader.find(NEXT_NUMBER, &params![list], |row| row.get(0))?.unwrap_or(1))
 }
 
 /// The item up to which calculated values are computed; `None` unless some may be out of date.

@@ -345,8 +345,8 @@ pub fn remove_slot(transaction: &mut Transaction<'_>, library: Id, slot: i64) ->
     transaction.execute(REMOVE_SLOT, &params![library, further_slot(slot)]).map(drop)
 }
 
-/// Deletes the records of these items.
-pub(super) fn delete(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
+/// Deletes the records of these items, with their index entries.
+pub fn delete(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
     let mut slots_of = HashMap::new();
     for some in items.chunks(AT_ONCE) {
         delete_some(transaction, some, &mut slots_of)?;

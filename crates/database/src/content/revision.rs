@@ -10,6 +10,7 @@ statements! {
     INSERT = "INSERT INTO revision (id, node_id, number, fields, at, by_id) VALUES ($1, $2, $3, $4, $5, $6)";
     LIST = "SELECT id, number, fields, at, by_id FROM revision WHERE node_id = $1 AND number < $2
         ORDER BY number DESC LIMIT $3";
+    SET_FIELDS = "UPDATE revision SET fields = $2 WHERE id = $1";
     TRIM = "DELETE FROM revision WHERE node_id = $1 AND number <= (
         SELECT number FROM revision WHERE node_id = $1 ORDER BY number DESC LIMIT 1 OFFSET $2)";
     NEWEST_ID = "SELECT MAX(id) FROM revision";
@@ -49,6 +50,11 @@ pub fn insert(transaction: &mut Transaction<'_>, row: Id, revision: &Revision) -
 /// Earlier records of a row, newest first, beginning before the number `before`.
 pub fn list(reader: &mut Reader<'_>, row: Id, before: u32, limit: usize) -> Result<Vec<Revision>> {
     reader.query(LIST, &params![row, before, limit as i64], read)
+}
+
+/// Replaces the fields of an earlier record.
+pub fn set_fields(transaction: &mut Transaction<'_>, id: Id, fields: &Fields) -> Result<()> {
+    transaction.execute_deferred(SET_FIELDS, &params![id, fields.stored()])
 }
 
 /// Deletes all but the newest `keep` earlier records of a row.

@@ -12,6 +12,12 @@ statements! {
             UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), "
         FROM below b JOIN node n ON n.id = b.id ORDER BY b.depth, n.id");
+    LIBRARIES = concat!("WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
+            WHERE n.kind IN ('site', 'library', 'list'))
+        SELECT ", node_columns!("n"), "
+        FROM below b JOIN node n ON n.id = b.id WHERE n.kind <> 'site' ORDER BY n.id");
     SET_SCOPE = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id WHERE n.scope_id = $2)
@@ -93,6 +99,11 @@ statements! {
 /// An item and everything below it, parents before children.
 pub fn subtree(reader: &mut Reader<'_>, id: Id) -> Result<Vec<NodeRow>> {
     reader.query(SUBTREE, &params![id], read)
+}
+
+/// The libraries and lists below a site, also in the sites in it.
+pub fn libraries(reader: &mut Reader<'_>, site: Id) -> Result<Vec<NodeRow>> {
+    reader.query(LIBRARIES, &params![site], read)
 }
 
 /// Number of items in a subtree, including its top.

@@ -22,6 +22,8 @@ pub(super) use version_columns;
 statements! {
     FIND = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id = $1");
+    FIND_MANY = concat!("SELECT ", version_columns!(), "
+        FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id {in $1}");
     FIND_NUMBER = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id
         WHERE v.node_id = $1 AND v.major = $2 AND v.minor = $3 AND NOT v.working");
@@ -111,6 +113,11 @@ pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<VersionRow> {
 /// The version with this identifier.
 pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<VersionRow>> {
     reader.find(FIND, &params![id], read)
+}
+
+/// The versions with these identifiers, in any order. Those that do not exist are missing.
+pub fn find_many(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<VersionRow>> {
+    reader.query(FIND_MANY, &params![ids], read)
 }
 
 /// The version of a document with this number.

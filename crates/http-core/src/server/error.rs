@@ -228,6 +228,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::LoginRefused
         | Code::LoginTaken
         | Code::Misfit
+        | Code::MissingColumns
         | Code::MovedMeanwhile
         | Code::NameTaken
         | Code::NeedsPoppler

@@ -51,6 +51,13 @@ impl Formula {
         write(&self.expression, &Columns::new(columns))
     }
 
+    /// Returns the formula over other columns of the same types: `other` returns the one that takes the place of a
+    /// column.
+    #[must_use]
+    pub fn over(&self, other: &dyn Fn(Id) -> Id) -> Self {
+        Self { expression: self.expression.over(other), kind: self.kind }
+    }
+
     /// Evaluates it for one item. `values` returns the value of a column, or nothing for an empty field. A value of
     /// another type than the column had when the formula was parsed counts as empty.
     pub fn evaluate(&self, values: &dyn Fn(Id) -> Option<ColumnValue>, context: &FormulaContext) -> Outcome {

@@ -109,6 +109,24 @@ impl Expression {
         columns
     }
 
+    /// Returns it over other columns of the same types: `other` returns the one that takes the place of a column.
+    pub fn over(&self, other: &dyn Fn(Id) -> Id) -> Self {
+        let one = |operand: &Self| Box::new(operand.over(other));
+        let all = |operands: &[Self]| operands.iter().map(|operand| operand.over(other)).collect();
+        match self {
+            Self::Text(_) | Self::Number(_) | Self::YesNo(_) => self.clone(),
+            Self::Column(id, kind) => Self::Column(other(*id), *kind),
+            Self::Not(operand) => Self::Not(one(operand)),
+            Self::Negate(operand) => Self::Negate(one(operand)),
+            Self::Binary(operator, left, right) => Self::Binary(*operator, one(left), one(right)),
+            Self::And(parts) => Self::And(all(parts)),
+            Self::Or(parts) => Self::Or(all(parts)),
+            Self::Join(parts) => Self::Join(all(parts)),
+            Self::In(value, list) => Self::In(one(value), all(list)),
+            Self::Call(function, arguments) => Self::Call(*function, all(arguments)),
+        }
+    }
+
     fn collect_columns(&self, columns: &mut Vec<Id>) {
         match self {
             Self::Text(_) | Self::Number(_) | Self::YesNo(_) => {}

@@ -2,6 +2,8 @@
 //! kind, and a content type becomes the one with the same name. What has no place stays in the record, hidden, and
 //! shows again when the item returns.
 
+use std::collections::HashMap;
+
 use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;
 use database::content::node::{self, NodeRow};
@@ -19,11 +21,21 @@ const GROUP: usize = 100;
 pub(crate) struct Carried {
     columns: Vec<Pair>,
     content_types: Vec<(Id, Id)>,
+    /// Set if the destination is a copy, which takes all values as they are.
+    is_copy: bool,
 }
 
-struct Pair {
-    from: ColumnRow,
-    to: ColumnRow,
+/// A column and the one to which its values go.
+pub(super) struct Pair {
+    pub(super) from: ColumnRow,
+    pub(super) to: ColumnRow,
+}
+
+impl Pair {
+    /// Returns whether the columns look up entries of different lists, of which one is the copy of the other.
+    fn is_over_copies(&self) -> bool {
+        self.from.kind.single() != self.to.kind.single() && matches!(self.to.kind.single(), ColumnKind::Lookup(_))
+    }
 }
 
 impl Carried {
@@ -51,7 +63,17 @@ impl Carried {
         let (old, new) = (column::content_types(reader, from)?, column::content_types(reader, to)?);
         let same = |name: &str| new.iter().find(|(_, other)| fold(other) == fold(name)).map(|(id, _)| *id);
         let content_types = old.iter().filter_map(|(id, name)| Some((*id, same(name)?))).collect();
-        Ok(Self { columns, content_types })
+        Ok(Self { columns, content_types, is_copy: false })
+    }
+
+    /// Returns the columns and content types of a library or list beside those of its copy.
+    pub(super) fn of_copy(columns: Vec<Pair>, content_types: Vec<(Id, Id)>) -> Self {
+        Self { columns, content_types, is_copy: true }
+    }
+
+    /// Returns whether copies of values name other entries than the values themselves.
+    pub(crate) fn is_over_copies(&self) -> bool {
+        self.columns.iter().any(Pair::is_over_copies)
     }
 
     fn is_empty(&self) -> bool {
@@ -64,13 +86,50 @@ impl Carried {
         found.map(|(_, new)| *new)
     }
 
-    /// Returns the fields that a copy of an item gets.
-    pub(crate) fn copied(&self, fields: &Fields) -> Result<Fields> {
+    /// Returns the fields that a copy of an item gets. Of a lookup in a list that is copied with it, `copies` has the
+    /// copies of the entries; an entry without one is left out.
+    pub(crate) fn copied(&self, fields: &Fields, copies: &HashMap<Id, Id>) -> Result<Fields> {
         let mut copied = Fields::default();
         for (pair, value) in self.values(fields)? {
-            copied.set(pair.to.slot, Some(&value));
+            let value = match pair.is_over_copies() {
+                true => over_copies(pair, value, copies),
+                false => Some(value),
+            };
+            copied.set(pair.to.slot, value.as_ref());
         }
         Ok(copied)
+    }
+
+    /// Returns the values that an item brings along, by the columns of the destination.
+    pub(crate) fn arriving(&self, fields: &Fields) -> Result<Vec<(Id, ColumnValue)>> {
+        Ok(self.values(fields)?.into_iter().map(|(pair, value)| (pair.to.id, value)).collect())
+    }
+
+    /// Returns the names of the columns whose values have no place in the destination. Calculated values are left out:
+    /// the destination has its own.
+    pub(crate) fn left_behind(&self, reader: &mut Reader<'_>, from: Id, fields: &Fields) -> Result<Vec<String>> {
+        let carried = self.values(fields)?;
+        let mut left = Vec::new();
+        for column in column::list(reader, from)? {
+            let is_carried = carried.iter().any(|(pair, value)| {
+                // Of several values, some may have no place.
+                let all = fields.get(column.slot, &column.kind).ok().flatten();
+                pair.from.id == column.id && all.is_none_or(|all| all.each().len() == value.each().len())
+            });
+            if fields.has(column.slot) && !is_carried && ColumnOptions::stored(&column)?.formula.is_empty() {
+                left.push(column.name);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Returns fields of an item that moves, with its values in the columns of the destination. What has no place there
+    /// stays.
+    pub(crate) fn moved(&self, fields: &Fields) -> Result<Fields> {
+        let (mut moved, values) = (fields.clone(), self.values(fields)?);
+        values.iter().for_each(|(pair, _)| moved.set(pair.from.slot, None));
+        values.iter().for_each(|(pair, value)| moved.set(pair.to.slot, Some(value)));
+        Ok(moved)
     }
 
     /// Moves the values of items that are part of the destination already, and gives them their content types. The
@@ -107,13 +166,22 @@ impl Carried {
         for pair in &self.columns {
             if let Some(value) = fields.get(pair.from.slot, &pair.from.kind)?
                 && let Some(value) = ColumnValue::joined(&pair.to.kind, value.into_each())
-                && pair.to.kind.check(&value).is_ok()
+                && (self.is_copy || pair.to.kind.check(&value).is_ok())
             {
                 values.push((pair, value));
             }
         }
         Ok(values)
     }
+}
+
+/// Returns a value of a lookup column with the copies of its entries.
+fn over_copies(pair: &Pair, value: ColumnValue, copies: &HashMap<Id, Id>) -> Option<ColumnValue> {
+    let entry = |value| match value {
+        ColumnValue::Lookup(entry) => copies.get(&entry).copied().map(ColumnValue::Lookup),
+        other => Some(other),
+    };
+    ColumnValue::joined(&pair.to.kind, value.into_each().into_iter().filter_map(entry).collect())
 }
 
 /// Returns whether columns have values of the same kind, apart from their choices.

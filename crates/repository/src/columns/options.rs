@@ -74,6 +74,25 @@ impl ColumnOptions {
         serde_json::to_string(self).map_err(|_| Error::corrupt("the options of a column cannot be written"))
     }
 
+    /// Returns the text to store of these stored options for the copy of a column, whose formulas read the copies of
+    /// columns.
+    ///
+    /// # Errors
+    /// `Corrupt` for a formula that cannot be read.
+    pub(super) fn over(mut self, columns: &[FormulaColumn<'_>], copy: &dyn Fn(Id) -> Id) -> Result<String> {
+        let over = |text: &mut String, uses| -> Result<()> {
+            if !text.is_empty() {
+                let formula = Formula::parse(text, columns, uses)
+                    .map_err(|error| Error::corrupt(format!("a formula cannot be read: {}", error.message())))?;
+                *text = formula.over(copy).stored();
+            }
+            Ok(())
+        };
+        over(&mut self.formula, WITHOUT_NOW_AND_ME)?;
+        over(&mut self.check, WITH_NOW_AND_ME)?;
+        self.to_stored()
+    }
+
     /// Returns these stored options with formulas that name the columns of the library or list.
     pub(super) fn named(mut self, columns: &[FormulaColumn<'_>]) -> Self {
         let name = |text: &mut String, uses| {

@@ -65,6 +65,14 @@ pub(crate) fn is_attachment(reader: &mut Reader<'_>, item: &NodeRow) -> Result<b
     Ok(may_be && node::find(reader, item.parent_id)?.is_some_and(|parent| parent.kind == NodeKind::Row))
 }
 
+/// Refuses a list that takes no attachments.
+///
+/// # Errors
+/// `Conflict` with code `attachments_off`.
+pub(crate) fn require_attachments(reader: &mut Reader<'_>, list: Id) -> Result<()> {
+    require_setting(library::find(reader, list)?.as_ref())
+}
+
 fn require_setting(settings: Option<&LibrarySettings>) -> Result<()> {
     match settings.is_some_and(|settings| settings.attachments) {
         true => Ok(()),

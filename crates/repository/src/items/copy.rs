@@ -1,43 +1,60 @@
 //! Copying: creates new items that refer to the same bytes.
 
-use std::collections::HashMap;
-
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::node::{self, NodeRow};
-use database::content::{property, record, tree, version};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+use database::content::node::NodeRow;
+use database::content::tree;
+use model::{Code, Error, Id, Name, NodeKind, Result, Right};
 
-use crate::columns::carried::Carried;
-use crate::columns::recompute;
-use crate::documents::{charge, library_of};
+use crate::documents::charge;
 use crate::items::attachments::{Arrival, admit};
+use crate::items::containers::refuse_collection_address;
+use crate::items::copier::Copier;
 use crate::items::item::Item;
-use crate::items::tree::{above, held_parent, refuse_depth};
+use crate::items::moving::{check_places, check_way, require_site};
+use crate::items::tree::{above, free_name, held_parent, refuse_depth};
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::{Known, Permitted};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-use super::moving::check_places;
+/// Limit on the items that one copy creates. They are made in one transaction.
+const MAX_COPIED: i64 = 50_000;
 
 impl Session {
-    /// Copies a folder or document into a library or folder of the same site collection, under `name` if given. A taken
-    /// name gets a number. The copy has the version that the caller sees, inherits the permissions of its destination,
-    /// and omits items that the caller may not open.
+    /// Copies an item to another place in the same site collection, under `name` if given: a folder or document into a
+    /// library or folder, a row into a list, a library or list into a site, and a site with all its sites, libraries
+    /// and lists into a site. A taken name gets a number. The copy inherits the permissions of its destination, and
+    /// omits items that the caller may not open.
+    ///
+    /// Documents are copied in the version that the caller sees. Where drafts are kept, the copy is a draft; it is
+    /// published only in a library that is copied itself, and only if the caller may publish there. A library or list
+    /// keeps its settings, columns and shared views, and a site its look. A row is copied as a new row of the other
+    /// list, see [`Session::copy_row`].
+    ///
+    /// # Errors
+    /// `Conflict` with code `wrong_kind`, `other_collection` or `into_itself`; `Exhausted` with code `too_many` for
+    /// more than 50,000 items.
     #[boxed]
     pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let located = self.locate(target).await?.viewed()?;
+        if located.node().kind == NodeKind::Row {
+            return self.copy_row(&located, to, name).await;
+        }
         let place = self.locate(to).await?;
-        check_places(&located, place.unchecked())?;
-        let place = place.to(Right::Add)?;
-        let guard = self.guard([&*located, &place])?;
+        check_copy(&located, place.unchecked())?;
+        let place = permitted(located.node().kind, &place)?;
         let name = match name {
             Some(name) => name.clone(),
             None => Name::new(located.node().name.clone())?,
         };
-        let detail = format!("{} → {}/{name}", located.path(), place.path());
-        let (to, source) = (place.node().id, Located::clone(&located));
+        if place[0].node().kind == NodeKind::Site {
+            refuse_collection_address(&place[0], &name)?;
+        }
+        let guard = self.guard([&*located].into_iter().chain(&place))?;
+        let detail = format!("{} → {}/{name}", located.path(), place[0].path());
+        let (to, source) = (place[0].node().id, Located::clone(&located));
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
@@ -50,15 +67,12 @@ impl Session {
             let id = source.node().id;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, id)?;
-            let name = super::tree::free_name(transaction, to, &name)?;
+            let name = free_name(transaction, to, &name)?;
             let mut copier = Copier::new(transaction, guard, &source, &parent)?;
-            for row in tree::subtree(transaction, id)? {
-                let top = (row.id == id).then_some(&name);
-                copier.copy(transaction, &row, top)?;
-            }
+            let rows = subtree_to_copy(transaction, id)?;
+            let top = copier.copy(transaction, &rows, &name)?;
             let quota = checked.collection.quota_bytes;
             charge(transaction, guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-            let top = copier.finish(transaction)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.store_result(transaction, top)?;
             guard.item(transaction, top)
@@ -67,122 +81,35 @@ impl Session {
     }
 }
 
-pub(super) struct Copier<'a> {
-    guard: &'a Guard,
-    source: &'a Located,
-    destination: &'a NodeRow,
-    first: VersionNumber,
-    /// Columns and content types of the library of the copies, if that is another one than that of the source.
-    carried: Option<Carried>,
-    /// True once a copy got values in another library.
-    has_values: bool,
-    now: Timestamp,
-    /// Copies of the containers copied so far, by the original's identifier.
-    containers: HashMap<Id, NodeRow>,
-    top: Option<Id>,
-    pub(super) bytes: i64,
-    pub(super) documents: i64,
+/// Returns an item and everything below it, parents first.
+///
+/// # Errors
+/// `Exhausted` with code `too_many` for more items than one transaction can copy.
+pub(crate) fn subtree_to_copy(transaction: &mut Transaction<'_>, top: Id) -> Result<Vec<NodeRow>> {
+    if tree::count(transaction, top)? > MAX_COPIED {
+        return Err(Error::exhausted(format!(
+            "at most {MAX_COPIED} items can be copied at once, with everything below them: copy parts of it"
+        ))
+        .with_code(Code::TooMany));
+    }
+    tree::subtree(transaction, top)
 }
 
-impl<'a> Copier<'a> {
-    pub(super) fn new(
-        transaction: &mut Transaction<'_>,
-        guard: &'a Guard,
-        source: &'a Located,
-        destination: &'a NodeRow,
-    ) -> Result<Self> {
-        let settings = library_of(transaction, destination)?;
-        let first = match settings.versioning {
-            Versioning::MajorMinor => VersionNumber::new(0, 1),
-            Versioning::None | Versioning::Major => VersionNumber::new(1, 0),
-        };
-        let from = source.node().library_id;
-        let is_same = from == destination.library_id;
-        let carried = if is_same { None } else { Some(Carried::between(transaction, from, destination)?) };
-        Ok(Self {
-            guard,
-            source,
-            destination,
-            first,
-            carried,
-            has_values: false,
-            now: Timestamp::now(),
-            containers: HashMap::new(),
-            top: None,
-            bytes: 0,
-            documents: 0,
-        })
-    }
+/// Returns the destination with each right that a copy of this kind needs there.
+fn permitted(kind: NodeKind, place: &Known) -> Result<Vec<Permitted>> {
+    let rights: &[Right] = match kind {
+        NodeKind::Site => &[Right::ManageSite, Right::ManageLibraries, Right::Add],
+        NodeKind::Library | NodeKind::List => &[Right::ManageLibraries, Right::Add],
+        NodeKind::Folder | NodeKind::Document | NodeKind::Row => &[Right::Add],
+    };
+    rights.iter().map(|right| place.clone().to(*right)).collect()
+}
 
-    pub(super) fn copy(&mut self, transaction: &mut Transaction<'_>, row: &NodeRow, top: Option<&Name>) -> Result<()> {
-        let parent = match top {
-            Some(_) => Some(self.destination),
-            None => self.containers.get(&row.parent_id),
-        };
-        let (Some(parent), true) = (parent, self.source.access.may_view(row.scope_id)) else { return Ok(()) };
-        let name = match top {
-            Some(name) => name.clone(),
-            None => Name::new(row.name.clone())?,
-        };
-        let id = self.guard.next_id();
-        let mut copy = NodeRow::new(id, parent, row.kind, &name, self.guard.caller(), self.now);
-        copy.content_type_id = match &self.carried {
-            None => row.content_type_id,
-            Some(carried) => carried.content_type(row.content_type_id),
-        };
-        if row.kind == NodeKind::Document {
-            let Some(visible) = self.source.visible_version(row) else { return Ok(()) };
-            let mut stored = version::find(transaction, visible)?
-                .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))?;
-            stored.id = self.guard.next_id();
-            stored.node_id = id;
-            stored.number = self.first;
-            stored.working = false;
-            stored.created_at = self.now;
-            stored.created_by = self.guard.caller();
-            stored.comment = String::new();
-            version::insert(transaction, &stored)?;
-            copy.size = stored.size;
-            copy.media_type = stored.media_type;
-            copy.version_id = Some(stored.id);
-            copy.published_id = Some(stored.id).filter(|_| self.first.is_major());
-            copy.number = self.first;
-            copy.modified_at = stored.modified_at;
-            self.bytes += stored.size;
-            self.documents += 1;
-        }
-        node::insert(transaction, &copy)?;
-        match &self.carried {
-            None => record::copy(transaction, row.id, &copy)?,
-            Some(carried) => {
-                if let Some(fields) = record::find(transaction, row.id)? {
-                    let fields = carried.copied(&fields)?;
-                    if !fields.is_empty() {
-                        record::insert_many(transaction, &[(&copy, &fields)])?;
-                        self.has_values = true;
-                    }
-                }
-            }
-        }
-        property::copy(transaction, row.id, id)?;
-        if top.is_some() {
-            self.top = Some(id);
-        }
-        if row.kind.is_container() {
-            self.containers.insert(row.id, copy);
-        }
-        Ok(())
+/// Refuses a destination that cannot take a copy.
+fn check_copy(located: &Located, place: &Located) -> Result<()> {
+    if !matches!(located.node().kind, NodeKind::Site | NodeKind::Library | NodeKind::List) {
+        return check_places(located, place);
     }
-
-    /// Computes the calculated fields of copies that came into another library, and returns the copy of the source.
-    ///
-    /// # Errors
-    /// `NotFound` if the source was not copied, because the caller may not open it any more.
-    pub(super) fn finish(&self, transaction: &mut Transaction<'_>) -> Result<Id> {
-        let top = self.top.ok_or_else(crate::session::errors::no_item)?;
-        if self.has_values {
-            recompute::arrived(transaction, top)?;
-        }
-        Ok(top)
-    }
+    require_site(place)?;
+    check_way(located, place)
 }

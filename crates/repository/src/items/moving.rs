@@ -36,7 +36,14 @@ pub(super) fn put_below(
     let scope_after = if owned { row.scope_id } else { to.scope_id };
     // A library or list takes its contents and its settings with it.
     let library_after = if row.kind.defines_columns() { row.library_id } else { to.library_id };
-    if row.library_id != library_after || row.scope_id != scope_after {
+    if row.kind == NodeKind::Site {
+        for library in libraries_in(transaction, row)? {
+            let after = if library.scope_id == row.scope_id { scope_after } else { library.scope_id };
+            if library.scope_id != after {
+                refuse_publishing(transaction, checked, &library, to, after)?;
+            }
+        }
+    } else if row.library_id != library_after || row.scope_id != scope_after {
         refuse_publishing(transaction, checked, row, to, scope_after)?;
     }
     placing::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
@@ -50,6 +57,15 @@ pub(super) fn put_below(
         collection::change_tree(transaction, row.collection_id)?;
     }
     Ok(())
+}
+
+/// Returns the libraries and lists in an item: the item itself if it is one, and all of those below a site.
+pub(super) fn libraries_in(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Vec<NodeRow>> {
+    match row.kind {
+        NodeKind::Library | NodeKind::List => Ok(vec![row.clone()]),
+        NodeKind::Site => tree::libraries(transaction, row.id),
+        NodeKind::Folder | NodeKind::Document | NodeKind::Row => Ok(Vec::new()),
+    }
 }
 
 /// Refuses a move that would show published documents to other readers, where the destination keeps drafts and the
@@ -106,22 +122,36 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     check_way(located, place)
 }
 
-/// Refuses a move of an item that cannot be moved, or to a place that cannot take it. Libraries and lists can be moved
-/// to other sites.
+/// Refuses a move of an item that cannot be moved, or to a place that cannot take it. Sites, libraries and lists can be
+/// moved to other sites.
 pub(super) fn check_move(located: &Located, place: &Located) -> Result<()> {
-    let (node, to) = (located.node(), place.node());
-    if !node.kind.defines_columns() {
+    let node = located.node();
+    if !node.kind.defines_columns() && node.kind != NodeKind::Site {
         return check_places(located, place);
     }
-    if to.kind != NodeKind::Site {
-        return Err(Error::conflict(format!("\"{}\" is a {}: choose a site", to.name, to.kind.as_str()))
-            .with_code(Code::WrongKind));
+    require_site(place)?;
+    if located.parent().is_none() {
+        return Err(Error::conflict(format!(
+            "\"{}\" is the root site of a site collection, which stays where it is: move the sites in it",
+            node.name
+        ))
+        .with_code(Code::WrongKind));
     }
     check_way(located, place)
 }
 
+/// Refuses a destination that is not a site.
+pub(super) fn require_site(place: &Located) -> Result<()> {
+    let to = place.node();
+    match to.kind {
+        NodeKind::Site => Ok(()),
+        kind => Err(Error::conflict(format!("\"{}\" is a {}: choose a site", to.name, kind.as_str()))
+            .with_code(Code::WrongKind)),
+    }
+}
+
 /// Refuses a way to another site collection, or into the item itself.
-fn check_way(located: &Located, place: &Located) -> Result<()> {
+pub(crate) fn check_way(located: &Located, place: &Located) -> Result<()> {
     let (node, to) = (located.node(), place.node());
     if node.collection_id != to.collection_id {
         return Err(Error::conflict(

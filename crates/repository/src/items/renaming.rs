@@ -2,19 +2,40 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::{collection, library, node, placing};
+use database::content::node::{self, NodeRow};
+use database::content::{collection, library, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::attachments::{Arrival, admit};
 use crate::items::containers::refuse_collection_address;
 use crate::items::item::Item;
-use crate::items::moving::{check_move, into_itself, leave, put_below, refuse_taken};
+use crate::items::moving::{check_move, into_itself, leave, libraries_in, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::save_sequence::refuse_litter;
+
+/// Refuses to move an item away unless the caller has the rights on all that is in it: in another site other people may
+/// see and change it, and what approval is needed for.
+fn require_leave(transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow, right: Right) -> Result<()> {
+    let rights: &[Right] = match row.kind {
+        NodeKind::Site => &[right, Right::ManageLibraries, Right::Delete],
+        NodeKind::Library | NodeKind::List => &[right, Right::Delete],
+        NodeKind::Folder | NodeKind::Document | NodeKind::Row => &[right],
+    };
+    for right in rights {
+        subtree_rights(transaction, &checked.access, row, *right)?;
+    }
+    for library in libraries_in(transaction, row)? {
+        let is_by_approval = library::find(transaction, library.id)?.is_some_and(|settings| settings.require_approval);
+        if is_by_approval && !checked.access.rights(library.scope_id).has(Right::Override) {
+            return Err(Error::lacking(Right::Override, &library.name));
+        }
+    }
+    Ok(())
+}
 
 impl Session {
     /// Renames an item.
@@ -67,15 +88,23 @@ impl Session {
         guard.exclusive_unless_leaf(kind).write(write).await.map_err(name_conflict)
     }
 
-    /// Moves a folder or document into another library or folder of the same site collection, or a library or list into
-    /// another site of it, under `name` if given. Libraries and lists need the right to manage them on both sites, to
-    /// delete everything in them, and to override if they publish by approval.
+    /// Moves an item to another place in the same site collection, under `name` if given: a folder or document into a
+    /// library or folder, a row into a list, and a site, library or list into a site. Libraries and lists need the right
+    /// to manage them on both sites, to delete everything in them, and to override if they publish by approval; sites
+    /// need the right to manage sites as well.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
+    ///
+    /// # Errors
+    /// `Conflict` with code `wrong_kind`, `other_collection` or `into_itself`; for a row, those of
+    /// [`Session::move_row`].
     #[boxed]
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let (known, place) = (self.locate(target).await?, self.locate(to).await?);
         let (source, to) = (known.unchecked(), place.unchecked());
+        if known.kind() == NodeKind::Row && source.parent().is_some_and(|parent| parent.id != place.id()) {
+            return self.move_row(known, place, name).await;
+        }
         let name = match name {
             Some(name) => name.clone(),
             None => Name::new(source.node().name.clone())?,
@@ -84,15 +113,14 @@ impl Session {
             return self.rename(target, &name).await;
         }
         check_move(source, to)?;
-        let (leaving, arriving) = match known.kind().defines_columns() {
-            true => (Right::ManageLibraries, Right::ManageLibraries),
-            false => (Right::Delete, Right::Add),
-        };
-        let (located, place) = (known.to(leaving)?, place.to(arriving)?);
+        let right = known.kind().right_to_change(Right::Delete);
+        let libraries = (known.kind() == NodeKind::Site).then(|| place.clone().to(Right::ManageLibraries)).transpose()?;
+        let located = known.to(right)?;
+        let place = place.to(if right == Right::Delete { Right::Add } else { right })?;
         if place.node().kind == NodeKind::Site {
             refuse_collection_address(&place, &name)?;
         }
-        let guard = self.guard([&located, &place])?;
+        let guard = self.guard([&located, &place].into_iter().chain(&libraries))?;
         self.require_not_held(&located).await?;
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
         let (id, to) = (located.node().id, place.node().id);
@@ -104,15 +132,7 @@ impl Session {
             if above.contains(&id) {
                 return Err(into_itself(&row.name));
             }
-            subtree_rights(transaction, &checked.access, &row, leaving)?;
-            if row.kind.defines_columns() {
-                // In the other site other people may see and change what is in it, and what approval is needed for.
-                subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
-                let is_by_approval = library::find(transaction, id)?.is_some_and(|settings| settings.require_approval);
-                if is_by_approval && !checked.access.rights(row.scope_id).has(Right::Override) {
-                    return Err(Error::lacking(Right::Override, &row.name));
-                }
-            }
+            require_leave(transaction, checked, &row, right)?;
             refuse_held(transaction, checked, &row, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, checked, to, &name, id)?;

@@ -6,7 +6,7 @@ use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use database::content::{displaced, lock, property, tree};
+use database::content::{displaced, lock, property};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Succession, charge, library_of, record_replaced, succeed};
@@ -19,7 +19,8 @@ use crate::session::locate::Located;
 use crate::session::target::join;
 use crate::{Session, Target};
 
-use super::copy::Copier;
+use super::copier::Copier;
+use super::copy::subtree_to_copy;
 use super::moving::{check_places, leave, put_below};
 use super::remove::{erase, recycle};
 use super::save_sequence::{loses_nothing, refuse_litter};
@@ -95,14 +96,10 @@ impl TransferPlan {
         let above = above(transaction, &parent)?;
         refuse_depth(transaction, &above, source.id)?;
         let mut copier = Copier::new(transaction, &self.guard, &self.source, &parent)?;
-        let rows = if self.how.shallow { vec![source.clone()] } else { tree::subtree(transaction, source.id)? };
-        for row in rows {
-            let top = (row.id == source.id).then_some(&self.name);
-            copier.copy(transaction, &row, top)?;
-        }
+        let rows = if self.how.shallow { vec![source] } else { subtree_to_copy(transaction, source.id)? };
+        let top = copier.copy(transaction, &rows, &self.name)?;
         let quota = checked.collection.quota_bytes;
         charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-        let top = copier.finish(transaction)?;
         self.done(transaction, "item.copy", top, replaced)
     }
 

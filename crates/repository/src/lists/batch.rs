@@ -324,13 +324,33 @@ impl<'a> Batch<'a> {
         self.add(transaction, new)
     }
 
+    /// Returns the fields of a row that comes from elsewhere with these values, checked as those of a new one.
+    ///
+    /// # Errors
+    /// Those of a new row.
+    pub(super) fn arriving(
+        &self,
+        transaction: &mut Transaction<'_>,
+        values: &[(Id, Option<ColumnValue>)],
+    ) -> Result<Fields> {
+        match self.check_add(transaction, &mut OtherRows::default(), values)?? {
+            Step::Add { fields, .. } => Ok(fields),
+            Step::Edit { .. } | Step::Delete { .. } => Err(Error::corrupt("a new row is neither edited nor deleted")),
+        }
+    }
+
+    /// Returns a new row with the next number of the list, which is not stored yet.
+    pub(super) fn next_row(&self, transaction: &mut Transaction<'_>, fields: &Fields) -> Result<NodeRow> {
+        let number = self.take_numbers(transaction, 1)?;
+        self.new_row(number, title_of(self.columns.rows(), fields)?, Timestamp::now())
+    }
+
     /// Adds a row with fields that it had in a backup. Only the right to add rows is checked.
     pub(super) fn return_row(&self, transaction: &mut Transaction<'_>, values: &[(Id, ColumnValue)]) -> Result<Id> {
         self.require_add()?;
         let (mut change, nothing) = (self.columns.known_change(values), Fields::default());
         let fields = recalculate(&self.columns, &mut change, &nothing);
-        let number = self.take_numbers(transaction, 1)?;
-        let row = self.new_row(number, title_of(self.columns.rows(), &fields)?, Timestamp::now())?;
+        let row = self.next_row(transaction, &fields)?;
         let id = row.id;
         self.add(transaction, vec![(row, fields)])?;
         Ok(id)

@@ -1,8 +1,9 @@
-//! The rows of lists: changes of many at once, and their revisions.
+//! The rows of lists: changes of many at once, moves to other lists, and revisions.
 
 mod batch;
 mod change;
 mod changing;
+mod moving;
 mod revisions;
 mod workbook;
 

@@ -1,5 +1,7 @@
 //! Navigation, accent, logo and home page of a site in their stored form: a JSON object.
 
+use std::collections::HashMap;
+
 use database::content::site::SiteRow;
 use model::{Accent, Error, Id, Result};
 use serde::{Deserialize, Serialize};
@@ -84,6 +86,19 @@ impl SiteOptions {
         })
     }
 
+    /// Returns the options of a copy of the site, with the copies of the items that were copied with it. Links to other
+    /// items stay. The logo is copied by itself.
+    pub(crate) fn over(mut self, copies: &HashMap<Id, Id>) -> Self {
+        let over = |id: Id| copies.get(&id).copied().unwrap_or(id);
+        for entry in &mut self.navigation {
+            if let NavigationTarget::Item(id) = &mut entry.target {
+                *id = over(*id);
+            }
+        }
+        self.home = self.home.map(over);
+        self
+    }
+
     /// Returns the stored form.
     pub(crate) fn to_text(&self) -> Result<String> {
         let link = |entry: &NavigationEntry| {
@@ -107,6 +122,16 @@ impl SiteOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_links_to_what_was_copied_with_it() {
+        let entry = |id| NavigationEntry { target: NavigationTarget::Item(Id::new(id)), label: String::new() };
+        let navigation = vec![entry(1), entry(2)];
+        let options = SiteOptions { home: Some(Id::new(1)), navigation, ..SiteOptions::default() };
+        let over = options.clone().over(&HashMap::from([(Id::new(1), Id::new(11))]));
+        assert_eq!((over.navigation, over.home), (vec![entry(11), entry(2)], Some(Id::new(11))));
+        assert_eq!(options.clone().over(&HashMap::new()), options);
+    }
 
     #[test]
     fn options_read_back() {

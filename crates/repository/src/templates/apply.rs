@@ -8,7 +8,9 @@ use database::content::node::NodeRow;
 use database::content::scope::{self, GrantRow};
 use database::content::site::SiteRow;
 use database::content::{collection, site};
-use model::{Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, Timestamp, Versioning};
+use model::{
+    Accent, Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Role, SmallImage, Timestamp, Versioning,
+};
 
 use super::format::{ListTemplate, Template, TemplateKind, Text, check_lookups, invalid};
 use super::pages::PageTexts;
@@ -264,7 +266,12 @@ impl MakingSite {
         }
         let home = plan.home();
         plan.store(transaction, checked)?;
-        let options = SiteOptions { home, ..self.options(&made)? }.to_text()?;
+        let logo = self.template.logo.as_ref().map(|logo| &logo.0);
+        if let Some(SmallImage { media_type, bytes }) = logo {
+            site::put_logo(transaction, row.id, media_type, bytes)?;
+        }
+        let mark = logo.map(|_| guard.next_id());
+        let options = SiteOptions { home, logo: mark, ..self.options(&made)? }.to_text()?;
         site::put(transaction, row.id, &SiteRow { template: self.template.name.clone(), options })?;
         let detail = Detail::from(self.path.as_str()).fact(&self.template.name);
         guard.record(transaction, row.id, "template.apply", detail)?;

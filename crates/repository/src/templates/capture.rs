@@ -13,7 +13,7 @@ use model::{
 };
 
 use super::format::{
-    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS,
+    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, LogoTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS,
     MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, each, invalid, value_to_toml,
 };
 use super::view_query;
@@ -68,6 +68,7 @@ impl Session {
             ask: Vec::new(),
             grants: Vec::new(),
             accent: None,
+            logo: None,
             navigation: Vec::new(),
             lists: Vec::new(),
             list: None,
@@ -112,6 +113,9 @@ impl Session {
         number_entries(&mut template.lists, all_rows);
         let look = self.site_look(&target).await?;
         template.accent = look.accent.map(|accent| accent.as_str().to_owned());
+        if look.logo.is_some() {
+            template.logo = Some(LogoTemplate(self.site_logo(&target).await?));
+        }
         for link in look.links {
             let label = Some(Text::Same(link.label));
             match link.target {

@@ -1,5 +1,5 @@
-//! The views of templates as the queries that pages store and read (decision 15). Only this file and the pages know
-//! their form.
+//! The views of templates as the queries that pages store and read (decision 15). Only this file, the pages, and the
+//! copies of saved views know their form.
 
 use std::borrow::Cow;
 

@@ -375,6 +375,12 @@ async fn accent_and_logo_belong_to_the_site() {
         let look = admin.site_look(&target).await.unwrap();
         assert_eq!((look.accent, look.links.len()), (Some(model::Accent::Violet), 0));
         assert_eq!(admin.site_logo(&target).await.unwrap(), logo);
+        let draft = TemplateDraft { name: "y".into(), ..TemplateDraft::default() };
+        let saved = Template::parse(&admin.template_of(&target, draft).await.unwrap().write()).unwrap();
+        let made = site_from(&admin, "made", &saved, "en").await.unwrap();
+        assert_eq!(admin.site_logo(&made.id.into()).await.unwrap(), logo);
+        let of_copy = admin.copy_to(&target, &at(""), None).await.unwrap();
+        assert_eq!(admin.site_logo(&of_copy.id.into()).await.unwrap(), logo);
         admin.change_site_look(&target, change.clone()).await.unwrap();
         assert_ne!(admin.site_look(&target).await.unwrap().logo, look.logo, "a new mark for a new file");
         let (_, reader) = with_rights(&farm, "reader", "", &[Right::View]).await;

@@ -41,6 +41,8 @@ struct PlacePage<'a> {
     title: String,
     crumbs: Vec<Crumb>,
     steps: Vec<Step>,
+    /// What stands in place of steps if there are none.
+    none: &'a str,
     ids: &'a str,
     action: &'a str,
     moves: bool,
@@ -60,7 +62,12 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     if moves {
         require_movable(&visit, &item, &ids).await?;
     }
-    let at = if plan.at.is_empty() { item.parent_id } else { plan.at.parse()? };
+    let at = match plan.at.as_str() {
+        // Rows go into other lists, which are beside theirs.
+        "" if item.kind == NodeKind::Row => visit.session.item(&Target::Id(item.parent_id)).await?.parent_id,
+        "" => item.parent_id,
+        at => at.parse()?,
+    };
     let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
     let here = way.last().ok_or_else(|| Error::not_found("there is no such destination"))?;
     let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
@@ -70,13 +77,8 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
         let back = manager.map_or_else(String::new, |id| format!("&back={id}"));
         format!("/place?action={action}&ids={}&at={at}{back}", join(&ids))
     };
-    // Libraries and lists go into sites, all else into libraries and folders.
-    let is_for_sites = item.kind.defines_columns();
-    let leads = |child: &Item| match is_for_sites {
-        true => child.kind == NodeKind::Site,
-        false => child.kind.is_container() && !ids.contains(&child.id),
-    };
-    let steps = listed.items.iter().filter(|child| leads(child)).map(|child| Step {
+    let leads = |child: &&Item| leads_on(item.kind, child.kind) && !ids.contains(&child.id);
+    let steps = listed.items.iter().filter(leads).map(|child| Step {
         href: link(child.id),
         name: child.name.clone(),
         icon: crate::wording::names::icon_of(child),
@@ -87,7 +89,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     } else {
         visit.page.n("selection.items", ids.len())
     };
-    let ready = if is_for_sites { moves && here.kind == NodeKind::Site } else { here.kind.holds_documents() };
+    let ready = takes(here.kind, item.kind) && !(moves && here.id == item.parent_id);
     let steps = steps.collect();
     navigation::fill_side_bar(&mut visit, &way).await?;
     let page = &visit.page;
@@ -96,6 +98,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
         title: if moves { page.f1("place.move", what) } else { page.f1("place.copy", what) },
         crumbs,
         steps,
+        none: page.s(if here.kind == NodeKind::List { "place.list" } else { "place.no-folders" }),
         ids: &join(&ids),
         action: if moves { "move" } else { "copy" },
         moves,
@@ -107,6 +110,24 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
         },
         manager: &plan.back,
     }))
+}
+
+/// Returns whether an item of a kind can be moved or copied into a container of another kind.
+fn takes(place: NodeKind, kind: NodeKind) -> bool {
+    match kind {
+        // A document can be attached to a row as well, but not from here.
+        NodeKind::Document => place.holds_documents(),
+        kind => place.may_hold(kind),
+    }
+}
+
+/// Returns whether a container is a destination for an item of a kind, or on the way to one.
+fn leads_on(kind: NodeKind, place: NodeKind) -> bool {
+    match kind {
+        NodeKind::Site | NodeKind::Library | NodeKind::List => place == NodeKind::Site,
+        NodeKind::Row => matches!(place, NodeKind::Site | NodeKind::List),
+        NodeKind::Folder | NodeKind::Document => matches!(place, NodeKind::Site) || place.holds_documents(),
+    }
 }
 
 /// Refuses when the caller may not move any of the selected items.

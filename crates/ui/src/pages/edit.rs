@@ -56,6 +56,8 @@ struct Editor<'a> {
     draft: Draft,
     tools: [Tool; 10],
     kinds: [PartKind; 7],
+    /// Path of the folder of the page, where pictures are stored.
+    folder: &'a str,
     max_comment: usize,
     /// The label of the button that saves.
     save: &'static str,
@@ -172,6 +174,7 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         draft,
         tools: tools(page),
         kinds: parts::kinds(visit, site_of(&way)?).await?,
+        folder: item.path.rsplit_once('/').map_or("", |(folder, _)| folder),
         max_comment: MAX_COMMENT,
         save,
         may_publish: has_drafts && settings.may_publish(item.rights),

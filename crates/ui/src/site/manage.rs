@@ -71,7 +71,7 @@ struct Row {
     href: String,
     icon: Icon,
     name: String,
-    is_movable: bool,
+    may_open: bool,
     own_permissions: bool,
     figures: Figures,
 }
@@ -92,7 +92,6 @@ struct ManagePage<'a> {
     is_list: bool,
     by_name: bool,
     may_move: bool,
-    may_copy: bool,
     next: Option<String>,
     first: bool,
 }
@@ -138,11 +137,10 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
         is_pending: whole.is_pending,
         is_list: place.kind == NodeKind::List,
         by_name,
-        may_move: place.rights.has(match place.kind {
-            NodeKind::Site => Right::ManageLibraries,
-            _ => Right::Delete,
-        }),
-        may_copy: place.kind.holds_documents(),
+        may_move: match place.kind {
+            NodeKind::Site => place.rights.has(Right::ManageLibraries) || place.rights.has(Right::ManageSite),
+            _ => place.rights.has(Right::Delete),
+        },
         next,
         first: view.after.is_empty(),
     }))
@@ -245,7 +243,7 @@ async fn contents(
             false => address::browse(&item.path),
         },
         icon: icon_of(&item),
-        is_movable: item.kind != NodeKind::Site && item.rights.has(Right::View),
+        may_open: item.rights.has(Right::View),
         own_permissions: item.own_permissions,
         figures: match item.kind {
             NodeKind::Document => {

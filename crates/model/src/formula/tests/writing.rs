@@ -48,6 +48,16 @@ fn conditions_can_be_taken_apart() {
 }
 
 #[test]
+fn a_formula_goes_over_to_other_columns() {
+    let other = |id: Id| if id == EFFORT { Id::new(200) } else { id };
+    let text = "if([Effort] in (1, [Effort]) and not [Done], -[Effort] + 2, [Effort]) > 7";
+    let over = parsed(text).over(&other);
+    assert!(over.columns().contains(&Id::new(200)) && !over.columns().contains(&EFFORT));
+    assert_eq!(over.stored(), parsed(text).stored().replace("[#2]", "[#200]"));
+    assert_eq!(parsed("[State] & \"[#2]\" = \"\"").over(&other), parsed("[State] & \"[#2]\" = \"\""));
+}
+
+#[test]
 fn names_of_columns_may_change_and_be_odd() {
     let formula = parsed("[Effort] + 1");
     assert_eq!(formula.stored(), "[#2] + 1");

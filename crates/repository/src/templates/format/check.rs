@@ -34,9 +34,10 @@ impl Template {
         match (self.kind, &self.list) {
             (TemplateKind::List, Some(list)) => {
                 let is_of_site = !self.lists.is_empty() || !self.ask.is_empty() || !self.grants.is_empty();
-                if is_of_site || !self.navigation.is_empty() || self.accent.is_some() {
+                let has_look = !self.navigation.is_empty() || self.accent.is_some() || self.logo.is_some();
+                if is_of_site || has_look {
                     return Err(invalid(
-                        "a template for a list has none of lists, ask, grants, navigation and accent".to_owned(),
+                        "a template for a list has none of lists, ask, grants, navigation, accent and logo".to_owned(),
                     ));
                 }
                 check_list::check_own(list)

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use model::{LibrarySettings, Result, Versioning};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use model::{Error, LibrarySettings, Result, SmallImage, Versioning};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -39,6 +41,9 @@ pub struct Template {
     /// Colour of the site.
     #[serde(default)]
     pub accent: Option<String>,
+    /// Logo of the site.
+    #[serde(default)]
+    pub(crate) logo: Option<LogoTemplate>,
     /// Links above the pages of the site.
     #[serde(default)]
     pub navigation: Vec<LinkTemplate>,
@@ -59,6 +64,26 @@ impl Template {
     /// Returns the names of the roles for one of those who are asked for.
     pub fn roles_of(&self, asked: &str) -> impl Iterator<Item = &str> {
         self.grants.iter().filter(move |grant| grant.to == asked).map(|grant| grant.role.as_str())
+    }
+}
+
+/// A logo: the file in Base64 (RFC 4648, section 4).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct LogoTemplate(pub(crate) SmallImage);
+
+impl TryFrom<String> for LogoTemplate {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        let bytes = STANDARD.decode(text).map_err(|error| Error::invalid(format!("the logo is no Base64: {error}")))?;
+        SmallImage::new(bytes).map(Self)
+    }
+}
+
+impl LogoTemplate {
+    pub(super) fn encoded(&self) -> String {
+        STANDARD.encode(&self.0.bytes)
     }
 }
 

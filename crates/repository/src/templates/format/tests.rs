@@ -109,6 +109,8 @@ fn templates_that_cannot_be_meant_are_refused() {
         (SITE.replace("title = \"X\"", "title = \"a\\nb\""), "title"),
         (SITE.replace("title = \"X\"", "title = {}"), "language"),
         (site("accent = \"pink\"\n"), "accent"),
+        (site("logo = \"%\"\n"), "no Base64"),
+        (site("logo = \"AAAA\"\n"), "neither PNG nor JPEG"),
         (site("[list]\nname = \"X\"\n"), "write `lists`"),
         (LIST.replace("[list]", "accent = \"blue\"\n[list]"), "none of lists"),
         ("format = 1\nkind = \"list\"\nname = \"x\"\ntitle = \"X\"\n".into(), "no table `list`"),

@@ -27,6 +27,9 @@ impl Template {
             if let Some(accent) = &self.accent {
                 out.key("accent", quoted(accent));
             }
+            if let Some(logo) = &self.logo {
+                out.key("logo", quoted(&logo.encoded()));
+            }
             out.values("navigation", self.navigation.iter().map(link));
         }
         for list in &self.lists {

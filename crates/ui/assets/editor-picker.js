@@ -1,0 +1,120 @@
+// The picker of the editor: finds an item by name for a link or a picture, takes an address, or stores a picture beside
+// the page.
+import { fetchSuggestions, option } from "./options.js";
+
+/** Milliseconds without typing after which items are looked for. */
+const WAIT = 120;
+
+const store = document.getElementById("picker");
+const { folder } = store.dataset;
+
+/** A part of an address in Markdown, where parentheses end a link. */
+const encoded = (text) => encodeURIComponent(text).replace(/[()]/g, (sign) => (sign === "(" ? "%28" : "%29"));
+
+const isAddress = (text) => /^(https?:\/\/|mailto:|\/|#)\S+$/.test(text);
+
+/** Stores a file in the folder of the page, under a free name, and returns what a picture or link to it needs. */
+export async function storeFile(file) {
+  const name = file.name || "picture.png";
+  const place = folder.split("/").map(encodeURIComponent).join("/");
+  const headers = file.type ? { "content-type": file.type } : {};
+  const address = `/api/v1/content/${place}/${encodeURIComponent(name)}?on_conflict=keep-both`;
+  const answer = await fetch(address, { method: "PUT", headers, body: file });
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(said.detail ?? store.dataset.failed);
+  return { label: said.name, address: encoded(said.name), isPicture: file.type.startsWith("image/") };
+}
+
+/** Lets a person choose; resolves with a label and an address, or with nothing. */
+export function pick(isPicture, text) {
+  const dialog = store.content.querySelector("dialog").cloneNode(true);
+  const field = dialog.querySelector("input[type=text]");
+  const file = dialog.querySelector("input[type=file]");
+  const list = dialog.querySelector("[role=listbox]");
+  const note = dialog.querySelector(".none");
+  const words = isPicture ? dialog.dataset.picture : dialog.dataset.link;
+  dialog.setAttribute("aria-label", words);
+  field.setAttribute("aria-label", words);
+  field.placeholder = isPicture ? dialog.dataset.pictureHint : dialog.dataset.linkHint;
+  dialog.querySelector("[data-store]").hidden = !isPicture;
+  let result;
+  let asking;
+
+  const tell = (message) => {
+    note.textContent = message;
+    note.hidden = !message;
+  };
+  const choose = (chosen) => {
+    list.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+    if (!chosen) return field.removeAttribute("aria-activedescendant");
+    chosen.setAttribute("aria-selected", "true");
+    field.setAttribute("aria-activedescendant", chosen.id);
+    return chosen.scrollIntoView({ block: "nearest" });
+  };
+  const take = (taken) => {
+    result = taken;
+    dialog.close();
+  };
+  const show = (options) => {
+    list.replaceChildren(...options);
+    options.forEach((one, at) => { one.id = `picker-${at}`; });
+    list.hidden = !options.length;
+    choose(options[0]);
+  };
+  const ofAddress = (address) => option(dialog.querySelector("[data-icon=link]"), [address], "", () => take({ label: "", address }));
+  const ofItem = (link) => {
+    const name = link.querySelector("span").textContent;
+    const path = new URL(link.href).pathname.split("/").map((part) => encoded(decodeURIComponent(part))).join("/");
+    return option(link, [name], link.querySelector("small").textContent, () => take({ label: name, address: path }));
+  };
+
+  async function refresh() {
+    asking?.abort();
+    const wanted = field.value.trim();
+    tell("");
+    if (!wanted || isAddress(wanted)) return show(wanted ? [ofAddress(wanted)] : []);
+    const mine = (asking = new AbortController());
+    await new Promise((resolve) => { setTimeout(resolve, WAIT); });
+    if (mine.signal.aborted) return undefined;
+    const found = await fetchSuggestions(isPicture ? `${wanted} type:picture` : wanted, mine.signal);
+    if (mine.signal.aborted) return undefined;
+    tell(found.lacks || (found.items.length ? "" : dialog.dataset.none));
+    return show(found.items.map(ofItem));
+  }
+  const update = () => refresh().catch((error) => { if (error.name !== "AbortError") tell(store.dataset.failed); });
+
+  field.addEventListener("input", update);
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.target !== field) return;
+    const options = [...list.querySelectorAll("[role=option]")];
+    const chosen = list.querySelector("[aria-selected]");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && options.length) choose(options.at((options.indexOf(chosen) + step) % options.length));
+    else if (event.key === "Enter") chosen?.click();
+    else return;
+    event.preventDefault();
+  });
+  file.addEventListener("change", async () => {
+    if (!file.files.length) return;
+    tell(dialog.dataset.storing);
+    try {
+      take(await storeFile(file.files[0]));
+    } catch (error) {
+      tell(error.message);
+    }
+  });
+  dialog.querySelector("[data-store] button").addEventListener("click", () => file.click());
+  document.body.append(dialog);
+  field.value = text;
+  dialog.showModal();
+  field.select();
+  update();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      asking?.abort();
+      dialog.remove();
+      resolve(result);
+    });
+  });
+}

@@ -195,7 +195,7 @@ test('a view with totals is saved for all, and its rows are downloaded as CSV', 
   await other.getByRole('button', { name: 'More' }).first().click();
   const [download] = await Promise.all([other.waitForEvent('download'), other.getByRole('link', { name: /CSV/ }).click()]);
   const text = await readFile(await download.path(), 'utf8');
-  assert.ok(text.includes('Task 2') && text.includes('Task 3'), text);
+  assert.ok(text.includes('Task 2') && text.includes('Task 3') && !text.includes('Task 40'), text);
   await page.finish();
   await other.finish();
 });

@@ -147,6 +147,7 @@ test('a site and a library are copied whole, and a site moves into another one',
   await item('Archive (2)/Large/inner/c.bin');
   await page.getByRole('checkbox', { name: 'Select Team (2)' }).check();
   await page.getByRole('button', { name: 'Move to…' }).click();
+  await page.getByRole('heading', { name: /^Move / }).waitFor();
   // A site goes into sites only, and not into itself.
   assert.deepEqual(await page.locator('main table').getByRole('link').allTextContents(), ['Team']);
   await page.locator('main table').getByRole('link', { name: 'Team', exact: true }).click();
@@ -169,7 +170,7 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.getByRole('button', { name: 'Move', exact: true }).click();
   await page.getByRole('heading', { name: 'Move 2 items' }).waitFor();
   await page.locator('main table').getByRole('link', { name: 'Done', exact: true }).click();
-  await page.getByText('They become rows of this list.').waitFor();
+  await page.getByText('The rows go into this list.').waitFor();
   await look(page, 'site-manager/place-of-rows');
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByText('1/2:').waitFor();

@@ -314,13 +314,18 @@ test('links and pictures are found by name, stored beside the page, and pasted',
   await field.fill('checklist');
   await page.getByRole('option', { name: /Moving checklist\.txt/ }).waitFor();
   await look(page, 'web-pages/picker');
-  await page.keyboard.press('Enter');
+  const enter = async (box) => {
+    await page.keyboard.press('Enter');
+    await box.waitFor({ state: 'detached' });
+    await page.waitForFunction(() => document.activeElement.name === 'text');
+  };
+  await enter(field);
   assert.equal(await editor(page).inputValue(), 'See [the list](/browse/Documents/Moving%20checklist.txt).');
   // An address, and leaving without a choice.
   await page.keyboard.press('Control+End');
   await tool(page, 'Link').click();
   await field.fill('https://example.org/a');
-  await page.keyboard.press('Enter');
+  await enter(field);
   await page.keyboard.type('there');
   await page.keyboard.press('Control+End');
   await tool(page, 'Link').click();
@@ -331,9 +336,10 @@ test('links and pictures are found by name, stored beside the page, and pasted',
   // Pictures only, with parentheses in the name.
   await editor(page).fill('');
   await tool(page, 'Picture').click();
-  await page.getByRole('combobox', { name: 'Picture' }).fill('floor plan');
+  const pictures = page.getByRole('combobox', { name: 'Picture' });
+  await pictures.fill('floor plan');
   await page.getByRole('option', { name: /Floor plan/ }).waitFor();
-  await page.keyboard.press('Enter');
+  await enter(pictures);
   assert.equal(await editor(page).inputValue(), '![Floor plan (new).png](/browse/Documents/Floor%20plan%20%28new%29.png)');
   // Stored from the picker, then pasted under the same name.
   await tool(page, 'Picture').click();
@@ -347,6 +353,15 @@ test('links and pictures are found by name, stored beside the page, and pasted',
     area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
   }, [...png(9, 9)]);
   await page.waitForFunction(() => document.querySelector('textarea[name=text]').value.endsWith('![sofa (2).png](sofa%20%282%29.png)'));
+  const dropped = await editor(page).evaluate((area) => {
+    const data = new DataTransfer();
+    data.items.add(new File(['x'], 'notes.txt', { type: 'text/plain' }));
+    const drag = (name) => area.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+    return [drag('dragover'), drag('drop')];
+  });
+  // Both are taken, so that the browser does not open the file.
+  assert.deepEqual(dropped, [false, false]);
+  await page.waitForFunction(() => document.querySelector('textarea[name=text]').value.includes('[notes.txt](notes.txt)'));
   await page.keyboard.press('Control+s');
   await page.getByRole('heading', { name: 'Picked', level: 1 }).waitFor();
   for (const name of ['Floor plan (new).png', 'sofa.png', 'sofa (2).png']) {

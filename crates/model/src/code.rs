@@ -83,6 +83,7 @@ codes! {
     ContentDamaged = "content_damaged",
     ContentMissing = "content_missing",
     CopyFailed = "copy_failed",
+    CopyTooLarge = "copy_too_large",
     DatabaseAway = "database_away",
     DatabaseCorrupt = "database_corrupt",
     DatabaseEmpty = "database_empty",

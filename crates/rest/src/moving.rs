@@ -13,6 +13,7 @@ use super::wire::list::List;
 use super::wire::{IdText, Once};
 use http_core::identity::Authenticated;
 use http_core::server::error::{self, Answer};
+use http_core::server::request::acquire_costly;
 use http_core::server::state::AppState;
 
 type Outcomes = (StatusCode, Reply<List<Outcome>>);
@@ -30,8 +31,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 ///
 /// The destination is in the same site collection: another library or folder for a folder or document, also a row of a
 /// list for a document, another list for a row, and another site for a site, library or list. The item keeps its
-/// identifier, versions and own permissions. A row gets the next number of the list, which must have a column of the
-/// same name and kind for each of its values.
+/// identifier, versions and own permissions. A row takes no `name`: it gets the next number of the list, and is refused
+/// with `missing_columns` unless the list has a column of the same name and kind for each of its values.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",
@@ -51,9 +52,9 @@ async fn move_item(caller: Authenticated, Ids([id]): Ids<1>, Json(placing): Json
 ///
 /// The destination is in the same site collection: a library or folder for a folder or document, also a row of a list
 /// for a document, a list for a row, and a site for a site, library or list. Libraries and lists are copied with their
-/// settings, columns and shared views, and sites with everything in them, up to 50,000 items at once. No bytes are
-/// copied. If the name is taken, a number is appended. The copy inherits permissions, and items that the caller may not
-/// open are left out.
+/// settings, columns and shared views, and sites with everything in them; more than 50,000 items are refused with
+/// `copy_too_large`. No bytes are copied. If the name is taken, a number is appended. A row takes no `name`. The copy
+/// inherits permissions, and items that the caller may not open are left out.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/copy",
@@ -69,6 +70,7 @@ async fn copy_item(
     create: Create<Placing>,
 ) -> Answer<(StatusCode, Reply<ItemJson>)> {
     let (session, placing) = create.with(caller.session);
+    let _permit = acquire_costly()?;
     let name = placing.name.map(Name::new).transpose()?;
     let copy = session.copy_to(&id.into(), &placing.to.0.into(), name.as_ref()).await?;
     Ok((StatusCode::CREATED, Reply(item::item(&session, copy).await?)))
@@ -116,6 +118,7 @@ async fn move_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answ
     responses((status = 207, description = "The outcome for each item", body = List<Outcome>))
 )]
 async fn copy_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answer<Outcomes> {
+    let _permit = acquire_costly()?;
     Ok(outcomes(caller.session.copy_many(&ids(&bulk.ids), &bulk.to.0.into()).await?))
 }
 

@@ -5,8 +5,8 @@ import { fetchSuggestions, option } from "./options.js";
 /** Milliseconds without typing after which items are looked for. */
 const WAIT = 120;
 
-const store = document.getElementById("picker");
-const { folder } = store.dataset;
+const template = document.getElementById("picker");
+const { folder } = template.dataset;
 
 /** A part of an address in Markdown, where parentheses end a link. */
 const encoded = (text) => encodeURIComponent(text).replace(/[()]/g, (sign) => (sign === "(" ? "%28" : "%29"));
@@ -14,20 +14,20 @@ const encoded = (text) => encodeURIComponent(text).replace(/[()]/g, (sign) => (s
 const isAddress = (text) => /^(https?:\/\/|mailto:|\/|#)\S+$/.test(text);
 
 /** Stores a file in the folder of the page, under a free name, and returns what a picture or link to it needs. */
-export async function storeFile(file) {
+export async function storeFile(file, signal) {
   const name = file.name || "picture.png";
   const place = folder.split("/").map(encodeURIComponent).join("/");
   const headers = file.type ? { "content-type": file.type } : {};
   const address = `/api/v1/content/${place}/${encodeURIComponent(name)}?on_conflict=keep-both`;
-  const answer = await fetch(address, { method: "PUT", headers, body: file });
+  const answer = await fetch(address, { method: "PUT", headers, body: file, signal });
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(said.detail ?? store.dataset.failed);
+  if (!answer.ok) throw new Error(said.detail ?? template.dataset.failed);
   return { label: said.name, address: encoded(said.name), isPicture: file.type.startsWith("image/") };
 }
 
 /** Lets a person choose; resolves with a label and an address, or with nothing. */
 export function pick(isPicture, text) {
-  const dialog = store.content.querySelector("dialog").cloneNode(true);
+  const dialog = template.content.querySelector("dialog").cloneNode(true);
   const field = dialog.querySelector("input[type=text]");
   const file = dialog.querySelector("input[type=file]");
   const list = dialog.querySelector("[role=listbox]");
@@ -39,6 +39,7 @@ export function pick(isPicture, text) {
   dialog.querySelector("[data-store]").hidden = !isPicture;
   let result;
   let asking;
+  const storing = new AbortController();
 
   const tell = (message) => {
     note.textContent = message;
@@ -59,6 +60,7 @@ export function pick(isPicture, text) {
     list.replaceChildren(...options);
     options.forEach((one, at) => { one.id = `picker-${at}`; });
     list.hidden = !options.length;
+    field.setAttribute("aria-expanded", String(!list.hidden));
     choose(options[0]);
   };
   const ofAddress = (address) => option(dialog.querySelector("[data-icon=link]"), [address], "", () => take({ label: "", address }));
@@ -74,14 +76,17 @@ export function pick(isPicture, text) {
     tell("");
     if (!wanted || isAddress(wanted)) return show(wanted ? [ofAddress(wanted)] : []);
     const mine = (asking = new AbortController());
+    // Enter never takes an option that does not fit the typed text.
+    show([]);
     await new Promise((resolve) => { setTimeout(resolve, WAIT); });
     if (mine.signal.aborted) return undefined;
     const found = await fetchSuggestions(isPicture ? `${wanted} type:picture` : wanted, mine.signal);
     if (mine.signal.aborted) return undefined;
+    if (found.failed) return tell(template.dataset.failed);
     tell(found.lacks || (found.items.length ? "" : dialog.dataset.none));
     return show(found.items.map(ofItem));
   }
-  const update = () => refresh().catch((error) => { if (error.name !== "AbortError") tell(store.dataset.failed); });
+  const update = () => refresh().catch((error) => { if (error.name !== "AbortError") tell(template.dataset.failed); });
 
   field.addEventListener("input", update);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -99,9 +104,9 @@ export function pick(isPicture, text) {
     if (!file.files.length) return;
     tell(dialog.dataset.storing);
     try {
-      take(await storeFile(file.files[0]));
+      take(await storeFile(file.files[0], storing.signal));
     } catch (error) {
-      tell(error.message);
+      if (error.name !== "AbortError") tell(error.message);
     }
   });
   dialog.querySelector("[data-store] button").addEventListener("click", () => file.click());
@@ -113,6 +118,7 @@ export function pick(isPicture, text) {
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       asking?.abort();
+      storing.abort();
       dialog.remove();
       resolve(result);
     });

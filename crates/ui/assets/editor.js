@@ -64,8 +64,8 @@ function block(text, wanted) {
 /** A text that Markdown takes as it is between brackets. */
 const plain = (text) => text.replace(/[\\[\]]/g, "\\$&");
 
-/** Puts a link or picture in place of a range, and selects its label if that is to be written. */
-function refer(from, to, isPicture, label, address) {
+/** Puts a link or picture in place of a range, and the cursor where its label is to be written if it has none. */
+function insertLink(from, to, isPicture, label, address) {
   const opening = isPicture ? "![" : "[";
   const text = `${opening}${label}](${address})`;
   put(from, to, text, label ? [text.length, text.length] : [opening.length, opening.length]);
@@ -75,37 +75,43 @@ function refer(from, to, isPicture, label, address) {
 async function link(isPicture) {
   const { selectionStart: from, selectionEnd: to, value } = area;
   const inner = value.slice(from, to);
-  if (/^(https?:\/\/|\/)\S+$/.test(inner)) return refer(from, to, isPicture, "", inner);
+  if (/^(https?:\/\/|\/)\S+$/.test(inner)) return insertLink(from, to, isPicture, "", inner);
   const picked = await pick(isPicture, inner.includes("\n") ? "" : inner);
-  if (picked) return refer(from, to, isPicture, inner || plain(picked.label), picked.address);
+  if (picked) return insertLink(from, to, isPicture, inner || plain(picked.label), picked.address);
   area.focus();
   return area.setSelectionRange(from, to);
 }
 
 /** Stores dropped or pasted files beside the page, and puts pictures of them and links to them where the cursor is. */
-async function take(files) {
+async function storeFiles(files) {
+  showRefusal("");
   for (const file of files) {
     const mark = `…${file.name}…`;
-    const from = area.selectionEnd;
-    put(from, from, mark);
+    put(area.selectionEnd, area.selectionEnd, mark);
     let text = "";
     try {
       const { label, address, isPicture } = await storeFile(file);
       text = `${isPicture ? "!" : ""}[${plain(label)}](${address})`;
     } catch (error) {
-      note(error.message);
+      showRefusal(error.message);
     }
-    // What was typed meanwhile may have moved it.
+    // What was typed meanwhile may have moved the mark, and goes on where it is.
     const at = area.value.indexOf(mark);
-    if (at >= 0) put(at, at + mark.length, text);
+    const typing = area.selectionEnd;
+    if (at < 0) continue;
+    put(at, at + mark.length, text);
+    if (typing !== at + mark.length) {
+      const moved = typing > at ? typing + text.length - mark.length : typing;
+      area.setSelectionRange(moved, moved);
+    }
   }
 }
 
-/** Shows below the text why a file was not stored. */
-function note(message) {
+/** Shows below the text why a file was not stored; nothing for an empty message. */
+function showRefusal(message) {
   const line = editor.querySelector("[data-refused]");
   line.textContent = message;
-  line.hidden = false;
+  line.hidden = !message;
 }
 
 const tools = {
@@ -226,9 +232,13 @@ for (const name of ["paste", "drop"]) {
     // A text that was copied from a program for texts comes with its picture.
     if (!files.length || event.clipboardData?.getData("text/plain")) return;
     event.preventDefault();
-    take(files);
+    storeFiles(files);
   });
 }
+// Without this, the browser opens a dropped file in place of the editor.
+area.addEventListener("dragover", (event) => {
+  if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+});
 form.addEventListener("submit", () => {
   keep();
   sent = true;

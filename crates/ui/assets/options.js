@@ -49,11 +49,11 @@ const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, at) => values[at
 
 /**
  * Links to items by name, to the documents of people and to saved searches, and a message about what could not be
- * searched.
+ * searched; `failed` if nothing could be.
  */
 export async function fetchSuggestions(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
-  if (!answer.ok || answer.redirected) return { items: [], people: [], saved: [], lacks: "" };
+  if (!answer.ok || answer.redirected) return { items: [], people: [], saved: [], lacks: "", failed: true };
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const links = (list) => [...page.querySelectorAll(`${list} li a`)].map((link) => document.adoptNode(link));
   const lacks = page.querySelector("p")?.textContent ?? "";

@@ -147,12 +147,18 @@ pub fn insert_many(transaction: &mut Transaction<'_>, columns: &mut [ColumnRow])
     }
     let first = take_slots(transaction, columns.len())?;
     columns.iter_mut().zip(first..).for_each(|(column, slot)| column.slot = slot);
+    insert_with_slots(transaction, columns)
+}
+
+/// Adds many columns with slots of [`take_slots`]. A name that is taken in a library is a conflict.
+pub fn insert_with_slots(transaction: &mut Transaction<'_>, columns: &[ColumnRow]) -> Result<()> {
     let rows: Vec<_> = columns.iter().map(|column| values(column, column.slot).into()).collect();
     transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
 }
 
-/// Takes slots that no column has had, and returns the first of them.
-fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
+/// Takes slots that no column has had, and returns the first of them. All columns of a database wait for each other here
+/// until the transaction ends.
+pub fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
     let last: Option<i64> = transaction.find(TAKE_SLOTS, &params![count as i64], |row| row.get(0))?;
     let last = last.ok_or_else(|| Error::corrupt("the counter of slots is missing"))?;
     Ok(last - count as i64 + 1)

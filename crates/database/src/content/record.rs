@@ -268,9 +268,10 @@ pub fn each_value_of_many(reader: &mut Reader<'_>, items: &[Id], library: Id) ->
     Ok(values.flat_map(each).collect())
 }
 
-/// Adds the records of items that have none, all in the same library or list.
-pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, &Fields)]) -> Result<()> {
-    let Some((first, _)) = records.first() else { return Ok(()) };
+/// Adds the records of items that have none, all in the same library or list, and returns the number of their index
+/// entries.
+pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, &Fields)]) -> Result<usize> {
+    let Some((first, _)) = records.first() else { return Ok(0) };
     let slots = if first.kind == NodeKind::Row { slots(transaction, first.library_id)? } else { Vec::new() };
     let (mut rows, mut entries) = (Vec::with_capacity(records.len()), Vec::new());
     for (item, fields) in records {
@@ -284,7 +285,8 @@ pub fn insert_many(transaction: &mut Transaction<'_>, records: &[(&NodeRow, &Fie
         );
     }
     transaction.insert_all(&Inserts { one: INSERT_ENTRY, many: INSERT_ENTRIES, group: ENTRIES }, &entries)?;
-    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: RECORDS }, &rows)
+    transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: RECORDS }, &rows)?;
+    Ok(entries.len())
 }
 
 /// Sets or empties fields of an item, which has the fields `before`. Fields of removed columns go.
@@ -311,14 +313,6 @@ pub fn change(
         }
     }
     transaction.execute_deferred(PUT, &params![item.id, after.stored()])
-}
-
-/// Copies the record of an item to another item that has none, in the same library.
-pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: &NodeRow) -> Result<()> {
-    match find(transaction, from)? {
-        Some(fields) => insert_many(transaction, &[(to, &fields)]),
-        None => Ok(()),
-    }
 }
 
 /// Moves the index entries of an item to another parent. Must run before the item itself moves.

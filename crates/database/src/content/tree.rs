@@ -47,7 +47,7 @@ statements! {
     COUNT = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT COUNT(*) FROM below";
+        SELECT COUNT(*) FROM (SELECT id FROM below LIMIT $2) AS some";
     HELD = "WITH RECURSIVE below (id, holder_id) AS (
             SELECT id, holder_id FROM node WHERE id = $1
             UNION ALL SELECT n.id, n.holder_id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -106,9 +106,10 @@ pub fn libraries(reader: &mut Reader<'_>, site: Id) -> Result<Vec<NodeRow>> {
     reader.query(LIBRARIES, &params![site], read)
 }
 
-/// Number of items in a subtree, including its top.
-pub fn count(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
-    Ok(reader.find(COUNT, &params![id], |row| row.get(0))?.unwrap_or(0))
+/// Returns whether a subtree has more than `most` items, including its top. Looks at no more than it needs to know.
+pub fn has_more(reader: &mut Reader<'_>, id: Id, most: usize) -> Result<bool> {
+    let counted: i64 = reader.find(COUNT, &params![id, most as i64 + 1], |row| row.get(0))?.unwrap_or(0);
+    Ok(counted > most as i64)
 }
 
 /// Number of levels below an item, documents included.

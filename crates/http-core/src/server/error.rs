@@ -103,7 +103,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         }
         Code::LengthRequired => Some(StatusCode::LENGTH_REQUIRED),
         Code::BodyTimeout => Some(StatusCode::REQUEST_TIMEOUT),
-        Code::TooMany | Code::TooManyTokens => if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT),
+        Code::CopyTooLarge | Code::TooMany | Code::TooManyTokens => if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT),
         Code::Aborted
         | Code::AdministratorsOnly
         | Code::AmbiguousEntry

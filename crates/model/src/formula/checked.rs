@@ -51,11 +51,11 @@ impl Formula {
         write(&self.expression, &Columns::new(columns))
     }
 
-    /// Returns the formula over other columns of the same types: `other` returns the one that takes the place of a
-    /// column.
+    /// Returns the formula with each column replaced by what `replacement` returns for it, which must have the same
+    /// type.
     #[must_use]
-    pub fn over(&self, other: &dyn Fn(Id) -> Id) -> Self {
-        Self { expression: self.expression.over(other), kind: self.kind }
+    pub fn with_columns(&self, replacement: &dyn Fn(Id) -> Id) -> Self {
+        Self { expression: self.expression.with_columns(replacement), kind: self.kind }
     }
 
     /// Evaluates it for one item. `values` returns the value of a column, or nothing for an empty field. A value of

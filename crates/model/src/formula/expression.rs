@@ -109,13 +109,14 @@ impl Expression {
         columns
     }
 
-    /// Returns it over other columns of the same types: `other` returns the one that takes the place of a column.
-    pub fn over(&self, other: &dyn Fn(Id) -> Id) -> Self {
-        let one = |operand: &Self| Box::new(operand.over(other));
-        let all = |operands: &[Self]| operands.iter().map(|operand| operand.over(other)).collect();
+    /// Returns the expression with each column replaced by what `replacement` returns for it, which must have the same
+    /// type.
+    pub fn with_columns(&self, replacement: &dyn Fn(Id) -> Id) -> Self {
+        let one = |operand: &Self| Box::new(operand.with_columns(replacement));
+        let all = |operands: &[Self]| operands.iter().map(|operand| operand.with_columns(replacement)).collect();
         match self {
             Self::Text(_) | Self::Number(_) | Self::YesNo(_) => self.clone(),
-            Self::Column(id, kind) => Self::Column(other(*id), *kind),
+            Self::Column(id, kind) => Self::Column(replacement(*id), *kind),
             Self::Not(operand) => Self::Not(one(operand)),
             Self::Negate(operand) => Self::Negate(one(operand)),
             Self::Binary(operator, left, right) => Self::Binary(*operator, one(left), one(right)),

@@ -1,6 +1,7 @@
-//! Values that documents and folders bring along from another library. Each goes to the column with the same name and
-//! kind, and a content type becomes the one with the same name. What has no place stays in the record, hidden, and
-//! shows again when the item returns.
+//! Values that items bring along from another library or list. Each goes to the column with the same name and kind, and
+//! a content type becomes the one with the same name. Of documents and folders that move, what has no place stays in
+//! the record, hidden, and shows again when the item returns. A row moves only if all of its values have a place, and
+//! copies leave out what has none.
 
 use std::collections::HashMap;
 
@@ -33,7 +34,7 @@ pub(super) struct Pair {
 
 impl Pair {
     /// Returns whether the columns look up entries of different lists, of which one is the copy of the other.
-    fn is_over_copies(&self) -> bool {
+    fn names_copied_entries(&self) -> bool {
         self.from.kind.single() != self.to.kind.single() && matches!(self.to.kind.single(), ColumnKind::Lookup(_))
     }
 }
@@ -67,13 +68,13 @@ impl Carried {
     }
 
     /// Returns the columns and content types of a library or list beside those of its copy.
-    pub(super) fn of_copy(columns: Vec<Pair>, content_types: Vec<(Id, Id)>) -> Self {
+    pub(super) fn to_copy(columns: Vec<Pair>, content_types: Vec<(Id, Id)>) -> Self {
         Self { columns, content_types, is_copy: true }
     }
 
     /// Returns whether copies of values name other entries than the values themselves.
-    pub(crate) fn is_over_copies(&self) -> bool {
-        self.columns.iter().any(Pair::is_over_copies)
+    pub(crate) fn names_copied_entries(&self) -> bool {
+        self.columns.iter().any(Pair::names_copied_entries)
     }
 
     fn is_empty(&self) -> bool {
@@ -91,8 +92,8 @@ impl Carried {
     pub(crate) fn copied(&self, fields: &Fields, copies: &HashMap<Id, Id>) -> Result<Fields> {
         let mut copied = Fields::default();
         for (pair, value) in self.values(fields)? {
-            let value = match pair.is_over_copies() {
-                true => over_copies(pair, value, copies),
+            let value = match pair.names_copied_entries() {
+                true => copied_entries(pair, value, copies),
                 false => Some(value),
             };
             copied.set(pair.to.slot, value.as_ref());
@@ -100,22 +101,22 @@ impl Carried {
         Ok(copied)
     }
 
-    /// Returns the values that an item brings along, by the columns of the destination.
-    pub(crate) fn arriving(&self, fields: &Fields) -> Result<Vec<(Id, ColumnValue)>> {
-        Ok(self.values(fields)?.into_iter().map(|(pair, value)| (pair.to.id, value)).collect())
+    /// Returns what an item sets in the columns of the destination: the values that it brings along, and nothing where
+    /// its field is empty, so that no default value fills it. A required field without a value gets its default.
+    pub(crate) fn values_by_column(&self, fields: &Fields) -> Result<Vec<(Id, Option<ColumnValue>)>> {
+        let values = self.values(fields)?;
+        let is_empty = |pair: &&Pair| !pair.to.required && !fields.has(pair.from.slot);
+        let empty: Vec<_> = self.columns.iter().filter(is_empty).map(|pair| (pair.to.id, None)).collect();
+        Ok(values.into_iter().map(|(pair, value)| (pair.to.id, Some(value))).chain(empty).collect())
     }
 
     /// Returns the names of the columns whose values have no place in the destination. Calculated values are left out:
     /// the destination has its own.
-    pub(crate) fn left_behind(&self, reader: &mut Reader<'_>, from: Id, fields: &Fields) -> Result<Vec<String>> {
+    pub(crate) fn columns_without_place(&self, reader: &mut Reader<'_>, from: Id, fields: &Fields) -> Result<Vec<String>> {
         let carried = self.values(fields)?;
         let mut left = Vec::new();
         for column in column::list(reader, from)? {
-            let is_carried = carried.iter().any(|(pair, value)| {
-                // Of several values, some may have no place.
-                let all = fields.get(column.slot, &column.kind).ok().flatten();
-                pair.from.id == column.id && all.is_none_or(|all| all.each().len() == value.each().len())
-            });
+            let is_carried = carried.iter().any(|(pair, _)| pair.from.id == column.id);
             if fields.has(column.slot) && !is_carried && ColumnOptions::stored(&column)?.formula.is_empty() {
                 left.push(column.name);
             }
@@ -125,10 +126,9 @@ impl Carried {
 
     /// Returns fields of an item that moves, with its values in the columns of the destination. What has no place there
     /// stays.
-    pub(crate) fn moved(&self, fields: &Fields) -> Result<Fields> {
+    pub(crate) fn fields_after_move(&self, fields: &Fields) -> Result<Fields> {
         let (mut moved, values) = (fields.clone(), self.values(fields)?);
-        values.iter().for_each(|(pair, _)| moved.set(pair.from.slot, None));
-        values.iter().for_each(|(pair, value)| moved.set(pair.to.slot, Some(value)));
+        changes(&values).for_each(|(column, value)| moved.set(column.slot, value));
         Ok(moved)
     }
 
@@ -148,9 +148,7 @@ impl Carried {
             for (id, before) in record::find_many(transaction, &ids)? {
                 let Some(item) = items.iter().find(|item| item.id == id) else { continue };
                 let values = self.values(&before)?;
-                let gone = values.iter().map(|(pair, _)| (&pair.from, None));
-                let set = values.iter().map(|(pair, value)| (&pair.to, Some(value)));
-                let changes: Vec<_> = gone.chain(set).collect();
+                let changes: Vec<_> = changes(&values).collect();
                 if !changes.is_empty() {
                     record::change(transaction, item, &before, &changes)?;
                 }
@@ -164,7 +162,8 @@ impl Carried {
     fn values(&self, fields: &Fields) -> Result<Vec<(&Pair, ColumnValue)>> {
         let mut values = Vec::new();
         for pair in &self.columns {
-            if let Some(value) = fields.get(pair.from.slot, &pair.from.kind)?
+            // A field that its column cannot have counts as empty, as it does elsewhere.
+            if let Ok(Some(value)) = fields.get(pair.from.slot, &pair.from.kind)
                 && let Some(value) = ColumnValue::joined(&pair.to.kind, value.into_each())
                 && (self.is_copy || pair.to.kind.check(&value).is_ok())
             {
@@ -175,8 +174,16 @@ impl Carried {
     }
 }
 
+/// Returns what a move changes in the fields of an item: values leave their columns and go to others.
+fn changes<'a>(
+    values: &'a [(&'a Pair, ColumnValue)],
+) -> impl Iterator<Item = (&'a ColumnRow, Option<&'a ColumnValue>)> {
+    let gone = values.iter().map(|(pair, _)| (&pair.from, None));
+    gone.chain(values.iter().map(|(pair, value)| (&pair.to, Some(value))))
+}
+
 /// Returns a value of a lookup column with the copies of its entries.
-fn over_copies(pair: &Pair, value: ColumnValue, copies: &HashMap<Id, Id>) -> Option<ColumnValue> {
+fn copied_entries(pair: &Pair, value: ColumnValue, copies: &HashMap<Id, Id>) -> Option<ColumnValue> {
     let entry = |value| match value {
         ColumnValue::Lookup(entry) => copies.get(&entry).copied().map(ColumnValue::Lookup),
         other => Some(other),

@@ -203,7 +203,7 @@ pub(crate) fn store_known(
 }
 
 /// Keeps the fields that a row had until now, as far as its list keeps versions.
-pub(crate) fn keep_revision(transaction: &mut Transaction<'_>, row: &NodeRow, fields: &Fields) -> Result<()> {
+fn keep_revision(transaction: &mut Transaction<'_>, row: &NodeRow, fields: &Fields) -> Result<()> {
     let settings = library::find(transaction, row.library_id)?;
     let settings = settings.ok_or_else(|| Error::corrupt("the settings of a list are missing"))?;
     let Some(id) = row.version_id.filter(|_| settings.versioning != Versioning::None) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Columns of libraries and lists, and the values that items have in them.
 
 pub(crate) mod carried;
-pub(crate) mod copied;
+pub(crate) mod copy_definitions;
 mod definitions;
 mod field_change;
 pub(crate) mod fields;

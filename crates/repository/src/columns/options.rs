@@ -79,17 +79,18 @@ impl ColumnOptions {
     ///
     /// # Errors
     /// `Corrupt` for a formula that cannot be read.
-    pub(super) fn over(mut self, columns: &[FormulaColumn<'_>], copy: &dyn Fn(Id) -> Id) -> Result<String> {
-        let over = |text: &mut String, uses| -> Result<()> {
+    pub(super) fn for_copy(mut self, columns: &[FormulaColumn<'_>], copy: &dyn Fn(Id) -> Id) -> Result<String> {
+        let replace = |text: &mut String, uses| -> Result<()> {
             if !text.is_empty() {
-                let formula = Formula::parse(text, columns, uses)
-                    .map_err(|error| Error::corrupt(format!("a formula cannot be read: {}", error.message())))?;
-                *text = formula.over(copy).stored();
+                let formula = Formula::parse(text, columns, uses).map_err(|error| {
+                    Error::corrupt(format!("the formula {text:?} of a column cannot be read: {}", error.message()))
+                })?;
+                *text = formula.with_columns(copy).stored();
             }
             Ok(())
         };
-        over(&mut self.formula, WITHOUT_NOW_AND_ME)?;
-        over(&mut self.check, WITH_NOW_AND_ME)?;
+        replace(&mut self.formula, WITHOUT_NOW_AND_ME)?;
+        replace(&mut self.check, WITH_NOW_AND_ME)?;
         self.to_stored()
     }
 

@@ -1,14 +1,12 @@
 //! Saved views of libraries: per user or shared by all users of a library. The web pages define the content of a view;
-//! here it is opaque text, apart from the columns that it names.
+//! here it is opaque text.
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::column::ColumnRow;
 use database::content::saved_view::{self, SavedViewRow};
-use model::{Code, Error, FormulaColumn, Id, Name, Result};
+use model::{Code, Error, Id, Name, Result};
 
 use crate::content::libraries::Library;
-use crate::items::condition;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
@@ -50,37 +48,6 @@ pub struct NewView {
     pub shared: bool,
     /// Set for the view with which the library opens.
     pub standard: bool,
-}
-
-/// Returns the query of a view for a copy of its library or list: with the copies of its columns, which `copy` returns.
-/// A condition that cannot be read is left out.
-pub(crate) fn over_columns(query: &str, columns: &[ColumnRow], copy: &dyn Fn(Id) -> Id) -> String {
-    let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), |id| copy(id).to_string());
-    let words = |words: &str| {
-        let each = words.split(',').map(|one| match one.split_once(':') {
-            Some((column, further)) => format!("{}:{further}", word(column)),
-            None => word(one),
-        });
-        each.collect::<Vec<_>>().join(",")
-    };
-    let known: Vec<_> =
-        columns.iter().map(|column| FormulaColumn { id: column.id, name: &column.name, kind: &column.kind }).collect();
-    let mut written = form_urlencoded::Serializer::new(String::new());
-    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-        match &*key {
-            "sort" => written.append_pair(&key, &word(&value)),
-            "cols" | "totals" => written.append_pair(&key, &words(&value)),
-            "filter" => match condition::parse(&value, &known) {
-                Ok(formula) => written.append_pair(&key, &formula.over(copy).stored()),
-                Err(_) => &mut written,
-            },
-            _ => match key.strip_prefix("f-") {
-                Some(column) => written.append_pair(&format!("f-{}", word(column)), &value),
-                None => written.append_pair(&key, &value),
-            },
-        };
-    }
-    written.finish()
 }
 
 impl Session {
@@ -170,39 +137,5 @@ impl Session {
             Ok(())
         };
         guard.write(write).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::ColumnKind;
-
-    use super::*;
-
-    #[test]
-    fn a_view_follows_the_copies_of_its_columns() {
-        let column = |id: i64, name: &str, kind| ColumnRow {
-            id: Id::new(id),
-            library_id: Id::new(1),
-            content_type_id: None,
-            name: name.to_owned(),
-            folded: name.to_lowercase(),
-            kind,
-            required: false,
-            position: 0,
-            slot: id,
-            role: None,
-            options: String::new(),
-        };
-        let columns = [column(7, "Due", ColumnKind::Date), column(8, "Effort", ColumnKind::Number)];
-        let copy = |id: Id| if id.get() < 10 { Id::new(id.get() + 100) } else { id };
-        let over = |query: &str| over_columns(query, &columns, &copy);
-        assert_eq!(
-            over("sort=7&as=grid&order=descending&f-8=7&filter=%5B%238%5D+%3E+7&cols=7:120,modified,8&totals=8:sum"),
-            "sort=107&as=grid&order=descending&f-108=7&filter=%5B%23108%5D+%3E+7&cols=107%3A120%2Cmodified%2C108\
-             &totals=108%3Asum"
-        );
-        assert_eq!(over("sort=name&name=7"), "sort=name&name=7");
-        assert_eq!(over("sort=modified&filter=broken("), "sort=modified");
     }
 }

@@ -23,7 +23,7 @@ fn foreign(what: &str) -> Error {
 /// leaves them.
 fn holds_nothing(reader: &mut Reader<'_>) -> Result<bool> {
     for id in collection::created_before(reader, Timestamp::from_micros(i64::MAX))? {
-        if tree::count(reader, id)? > 1 {
+        if tree::has_more(reader, id, 1)? {
             return Ok(false);
         }
     }

@@ -135,7 +135,7 @@ impl Session {
 /// Returns whether a site collection consists only of its root site.
 #[expect(clippy::disallowed_methods, reason = "nobody asked for it, and nobody is told")]
 fn holds_nothing(reader: &mut Reader<'_>, collection: Id) -> Result<bool> {
-    Ok(tree::count(reader, collection)? <= 1 && recycle::of_site(reader, collection, None, 1)?.is_empty())
+    Ok(!tree::has_more(reader, collection, 1)? && recycle::of_site(reader, collection, None, 1)?.is_empty())
 }
 
 /// Detaches one entry with everything below it; returns false when it has been purged or restored meanwhile.

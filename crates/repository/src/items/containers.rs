@@ -8,6 +8,7 @@ use model::{ColumnKind, LibrarySettings, Name, NodeKind, Result, Right, SitePath
 
 use crate::columns::{ColumnChange, ColumnOptions, add_title_column};
 use crate::content::libraries::refuse_attachments;
+use crate::farm::registry::Registry;
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
 use crate::session::errors::{name_conflict, name_taken_hidden};
@@ -99,6 +100,17 @@ impl Session {
 /// Returns the settings of a new list.
 pub(crate) fn list_settings() -> LibrarySettings {
     LibrarySettings { major_limit: ROW_VERSIONS, attachments: true, ..LibrarySettings::default() }
+}
+
+/// Refuses a name for a site with all that is in it if the address of a site collection begins with its address: what is
+/// in the site could not be reached there.
+pub(crate) fn refuse_collections_below(registry: &Registry, place: &str, name: &Name) -> Result<()> {
+    let Ok(address) = SitePath::parse(&join(place, name.as_str())).map(|path| path.folded()) else { return Ok(()) };
+    let is_below = |folded: &str| folded.strip_prefix(&*address).is_some_and(|rest| rest.starts_with('/'));
+    match registry.collections.iter().any(|row| is_below(&row.folded)) {
+        true => Err(name_taken_hidden(name)),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a name for an item in a site that would take the address of a site collection.

@@ -5,8 +5,8 @@ pub(crate) mod attachments;
 pub(crate) mod caller_view;
 pub(crate) mod condition;
 pub(crate) mod containers;
-pub(crate) mod copier;
 pub(crate) mod copy;
+pub(crate) mod copy_items;
 mod create;
 mod details;
 mod filter;
@@ -101,6 +101,11 @@ impl Session {
 }
 
 fn check_bulk(ids: &[Id]) -> model::Result<()> {
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Error::invalid("an item is chosen twice: name each of them once"));
+    }
     if ids.len() > MAX_BULK {
         return Err(Error::invalid(format!("at most {MAX_BULK} items can be chosen at once")).with_code(Code::TooMany));
     }

@@ -1,13 +1,14 @@
 //! Steps shared by renaming, moving, deleting and copying: leaving a container, entering another, and checking that an
 //! item may go there.
 
-use database::Transaction;
+use database::{Reader, Transaction};
 use database::content::node::{self, NodeRow};
-use database::content::{collection, lock, placing, scope, tree};
+use database::content::{collection, library, lock, placing, scope, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
 use crate::columns::carried;
 use crate::documents::library_of;
+use crate::items::tree::subtree_rights;
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
 
@@ -21,6 +22,24 @@ pub(crate) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
     let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
     guard.require_unlocked(transaction, checked, &old)?;
     lock::delete_below(transaction, row.id)
+}
+
+/// Refuses to move an item away unless the caller has the rights on all that is in it: in another site other people may
+/// see and change it, and what approval is needed for.
+pub(super) fn require_leave(transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow, right: Right) -> Result<()> {
+    let rights: &[Right] = match row.kind {
+        NodeKind::Site => &[right, Right::ManageLibraries, Right::Delete],
+        NodeKind::Library | NodeKind::List => &[right, Right::Delete],
+        NodeKind::Folder | NodeKind::Document | NodeKind::Row => &[right],
+    };
+    subtree_rights(transaction, &checked.access, row, rights)?;
+    for library in libraries_in(transaction, row.id, row.kind)? {
+        let is_by_approval = library::find(transaction, library.id)?.is_some_and(|settings| settings.require_approval);
+        if is_by_approval && !checked.access.rights(library.scope_id).has(Right::Override) {
+            return Err(Error::lacking(Right::Override, &library.name));
+        }
+    }
+    Ok(())
 }
 
 /// Moves an item with everything below it into another folder, unless that would publish documents that the caller may
@@ -37,7 +56,7 @@ pub(super) fn put_below(
     // A library or list takes its contents and its settings with it.
     let library_after = if row.kind.defines_columns() { row.library_id } else { to.library_id };
     if row.kind == NodeKind::Site {
-        for library in libraries_in(transaction, row)? {
+        for library in libraries_in(transaction, row.id, row.kind)? {
             let after = if library.scope_id == row.scope_id { scope_after } else { library.scope_id };
             if library.scope_id != after {
                 refuse_publishing(transaction, checked, &library, to, after)?;
@@ -60,10 +79,10 @@ pub(super) fn put_below(
 }
 
 /// Returns the libraries and lists in an item: the item itself if it is one, and all of those below a site.
-pub(super) fn libraries_in(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Vec<NodeRow>> {
-    match row.kind {
-        NodeKind::Library | NodeKind::List => Ok(vec![row.clone()]),
-        NodeKind::Site => tree::libraries(transaction, row.id),
+pub(super) fn libraries_in(reader: &mut Reader<'_>, id: Id, kind: NodeKind) -> Result<Vec<NodeRow>> {
+    match kind {
+        NodeKind::Library | NodeKind::List => Ok(node::find(reader, id)?.into_iter().collect()),
+        NodeKind::Site => tree::libraries(reader, id),
         NodeKind::Folder | NodeKind::Document | NodeKind::Row => Ok(Vec::new()),
     }
 }

@@ -68,7 +68,7 @@ impl Session {
                 return Ok(None);
             }
             preconditions.check(located.visible_version(&row))?;
-            subtree_rights(transaction, &checked.access, &row, right)?;
+            subtree_rights(transaction, &checked.access, &row, &[right])?;
             refuse_held(transaction, checked, &row, guard.caller())?;
             leave(transaction, guard, checked, &row)?;
             if by_file_manager && loses_nothing(transaction, guard, &row)? {

@@ -2,40 +2,19 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::content::node::{self, NodeRow};
-use database::content::{collection, library, placing};
+use database::content::{collection, node, placing};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::attachments::{Arrival, admit};
-use crate::items::containers::refuse_collection_address;
+use crate::items::containers::{refuse_collection_address, refuse_collections_below};
 use crate::items::item::Item;
-use crate::items::moving::{check_move, into_itself, leave, libraries_in, put_below, refuse_taken};
-use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::items::moving::{check_move, into_itself, leave, put_below, refuse_taken, require_leave};
+use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held};
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::save_sequence::refuse_litter;
-
-/// Refuses to move an item away unless the caller has the rights on all that is in it: in another site other people may
-/// see and change it, and what approval is needed for.
-fn require_leave(transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow, right: Right) -> Result<()> {
-    let rights: &[Right] = match row.kind {
-        NodeKind::Site => &[right, Right::ManageLibraries, Right::Delete],
-        NodeKind::Library | NodeKind::List => &[right, Right::Delete],
-        NodeKind::Folder | NodeKind::Document | NodeKind::Row => &[right],
-    };
-    for right in rights {
-        subtree_rights(transaction, &checked.access, row, *right)?;
-    }
-    for library in libraries_in(transaction, row)? {
-        let is_by_approval = library::find(transaction, library.id)?.is_some_and(|settings| settings.require_approval);
-        if is_by_approval && !checked.access.rights(library.scope_id).has(Right::Override) {
-            return Err(Error::lacking(Right::Override, &library.name));
-        }
-    }
-    Ok(())
-}
 
 impl Session {
     /// Renames an item.
@@ -95,14 +74,17 @@ impl Session {
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     ///
+    /// A row gets the next number of the list, and is checked there as a new one. Its attachments and versions go along.
+    ///
     /// # Errors
-    /// `Conflict` with code `wrong_kind`, `other_collection` or `into_itself`; for a row, those of
-    /// [`Session::move_row`].
+    /// `Conflict` with code `wrong_kind`, also for a row with a name, `other_collection` or `into_itself`. Of a row:
+    /// `Forbidden` with code `same_item` if it is in the list already, those of a new row with these values, and
+    /// `Conflict` with code `missing_columns` if the list has no place for a value, or `attachments_off`.
     #[boxed]
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let (known, place) = (self.locate(target).await?, self.locate(to).await?);
         let (source, to) = (known.unchecked(), place.unchecked());
-        if known.kind() == NodeKind::Row && source.parent().is_some_and(|parent| parent.id != place.id()) {
+        if known.kind() == NodeKind::Row {
             return self.move_row(known, place, name).await;
         }
         let name = match name {
@@ -114,13 +96,17 @@ impl Session {
         }
         check_move(source, to)?;
         let right = known.kind().right_to_change(Right::Delete);
-        let libraries = (known.kind() == NodeKind::Site).then(|| place.clone().to(Right::ManageLibraries)).transpose()?;
+        let is_site = known.kind() == NodeKind::Site;
+        let may_manage_libraries = is_site.then(|| place.clone().to(Right::ManageLibraries)).transpose()?;
         let located = known.to(right)?;
         let place = place.to(if right == Right::Delete { Right::Add } else { right })?;
         if place.node().kind == NodeKind::Site {
             refuse_collection_address(&place, &name)?;
         }
-        let guard = self.guard([&located, &place].into_iter().chain(&libraries))?;
+        if is_site {
+            refuse_collections_below(&place.registry, &place.path(), &name)?;
+        }
+        let guard = self.guard([&located, &place].into_iter().chain(&may_manage_libraries))?;
         self.require_not_held(&located).await?;
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
         let (id, to) = (located.node().id, place.node().id);

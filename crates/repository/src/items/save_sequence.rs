@@ -77,7 +77,7 @@ pub(super) fn loses_nothing(transaction: &mut Transaction<'_>, guard: &Guard, ro
     }
     if row.kind != NodeKind::Folder
         || !is_temporary_folder(&row.name)
-        || tree::count(transaction, row.id)? > MAX_SAVE_ITEMS
+        || tree::has_more(transaction, row.id, MAX_SAVE_ITEMS)?
     {
         return Ok(false);
     }

@@ -13,14 +13,14 @@ use crate::documents::{Succession, charge, library_of, record_replaced, succeed}
 use crate::items::attachments::{Arrival, admit};
 use crate::items::transfer_plan::{OverwriteTarget, Transfer, TransferPlan, Transferred};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
-use crate::session::errors::name_conflict;
+use crate::session::errors::{name_conflict, same_place};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
 use crate::session::target::join;
 use crate::{Session, Target};
 
-use super::copier::Copier;
-use super::copy::subtree_to_copy;
+use super::copy::{MAX_COPIED, subtree_to_copy};
+use super::copy_items::Copier;
 use super::moving::{check_places, leave, put_below};
 use super::remove::{erase, recycle};
 use super::save_sequence::{loses_nothing, refuse_litter};
@@ -95,8 +95,8 @@ impl TransferPlan {
         admit(transaction, &self.guard, &parent, Arrival::New)?;
         let above = above(transaction, &parent)?;
         refuse_depth(transaction, &above, source.id)?;
-        let mut copier = Copier::new(transaction, &self.guard, &self.source, &parent)?;
-        let rows = if self.how.shallow { vec![source] } else { subtree_to_copy(transaction, source.id)? };
+        let mut copier = Copier::new(transaction, &self.guard, &self.source, source.library_id, &parent)?;
+        let rows = if self.how.shallow { vec![source] } else { subtree_to_copy(transaction, source.id, MAX_COPIED)? };
         let top = copier.copy(transaction, &rows, &self.name)?;
         let quota = checked.collection.quota_bytes;
         charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
@@ -114,7 +114,7 @@ impl TransferPlan {
                 .with_code(Code::IntoItself));
         }
         if right == Right::Delete {
-            subtree_rights(transaction, &checked.access, &row, right)?;
+            subtree_rights(transaction, &checked.access, &row, &[right])?;
         }
         refuse_held(transaction, checked, &row, self.guard.caller())?;
         refuse_depth(transaction, &above, row.id)?;
@@ -190,7 +190,7 @@ impl TransferPlan {
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
             return Err(Error::lacking(Right::Delete, &row.name));
         }
-        subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+        subtree_rights(transaction, &checked.access, &row, &[Right::Delete])?;
         refuse_held(transaction, checked, &row, self.guard.caller())?;
         self.guard.require_tree_unlocked(transaction, checked, &row)?;
         lock::delete_below(transaction, row.id)?;
@@ -304,8 +304,4 @@ impl TransferPlan {
         self.guard.record(transaction, id, action, detail)?;
         Ok(Transferred { item: self.guard.item(transaction, id)?, replaced })
     }
-}
-
-fn same_place() -> Error {
-    Error::forbidden("the item is already at that location").with_code(Code::SameItem)
 }

@@ -65,14 +65,15 @@ pub(crate) fn refuse_held(
     }
 }
 
-/// Refuses unless the caller has `right` on everything in the subtree, including items that the caller may not see.
-pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
+/// Refuses unless the caller has all of these rights on everything in the subtree, including items that the caller may
+/// not see.
+pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, rights: &[Right]) -> Result<()> {
     if top.kind == NodeKind::Document {
         return Ok(());
     }
     for scope in tree::scopes(reader, top.id)? {
-        if !access.rights(scope).has(right) {
-            return Err(Error::lacking_inside(right, &top.name));
+        if let Some(right) = rights.iter().find(|right| !access.rights(scope).has(**right)) {
+            return Err(Error::lacking_inside(*right, &top.name));
         }
     }
     Ok(())

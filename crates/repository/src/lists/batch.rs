@@ -193,7 +193,7 @@ impl<'a> Batch<'a> {
         if !self.guard.is_exclusive() {
             return Ok(Err(changed_meanwhile()));
         }
-        let free = subtree_rights(transaction, &self.checked.access, row, Right::Delete)
+        let free = subtree_rights(transaction, &self.checked.access, row, &[Right::Delete])
             .and_then(|()| refuse_held(transaction, self.checked, row, self.guard.caller()))
             .and_then(|()| self.guard.require_tree_unlocked(transaction, self.checked, row));
         match free {
@@ -324,18 +324,26 @@ impl<'a> Batch<'a> {
         self.add(transaction, new)
     }
 
-    /// Returns the fields of a row that comes from elsewhere with these values, checked as those of a new one.
+    /// Returns the fields of a row that comes from elsewhere with these values, checked as those of a new one. Entries
+    /// of lists that it names in `known` stay, whether or not the caller may open them.
     ///
     /// # Errors
     /// Those of a new row.
-    pub(super) fn arriving(
+    pub(super) fn checked_fields(
         &self,
         transaction: &mut Transaction<'_>,
         values: &[(Id, Option<ColumnValue>)],
+        known: &Fields,
     ) -> Result<Fields> {
-        match self.check_add(transaction, &mut OtherRows::default(), values)?? {
-            Step::Add { fields, .. } => Ok(fields),
-            Step::Edit { .. } | Step::Delete { .. } => Err(Error::corrupt("a new row is neither edited nor deleted")),
+        self.require_add()?;
+        let (_, fields) = self.completed(Completing::NewRow, values)?;
+        let (nothing, mut others) = (Fields::default(), OtherRows::default());
+        if let Some(refusal) = others.entries.refusal(transaction, self.guard, &self.columns, known, &fields)? {
+            return Err(refusal);
+        }
+        match others.taken.take(transaction, &self.columns, self.list.id, None, &nothing, &fields)? {
+            Some(refusal) => Err(refusal),
+            None => Ok(fields),
         }
     }
 

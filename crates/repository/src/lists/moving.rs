@@ -3,20 +3,19 @@
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use database::content::revision;
+use database::content::revision::{self, Revision};
 use database::content::{record, tree};
-use model::{Code, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::columns::carried::Carried;
-use crate::columns::fields::{keep_revision, title_of};
 use crate::documents::charge;
 use crate::items::attachments::require_attachments;
-use crate::items::copier::Copier;
-use crate::items::copy::subtree_to_copy;
+use crate::items::copy::{MAX_COPIED, subtree_to_copy};
+use crate::items::copy_items::Copier;
 use crate::items::item::Item;
 use crate::items::moving::{check_way, leave, put_below};
 use crate::items::tree::{held_parent, lock_in, refuse_held, subtree_rights};
-use crate::session::errors::{name_conflict, no_item};
+use crate::session::errors::{name_conflict, no_item, same_place};
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::{Known, Viewed};
 use crate::session::locate::Located;
@@ -51,14 +50,15 @@ impl Session {
             let parent = held_parent(transaction, list)?;
             let carried = Carried::between(transaction, row.library_id, &parent)?;
             let fields = record::find(transaction, row.id)?.unwrap_or_default();
-            let fields = batch.arriving(transaction, &set(carried.arriving(&fields)?))?;
+            let known = carried.fields_after_move(&fields)?;
+            let fields = batch.checked_fields(transaction, &carried.values_by_column(&fields)?, &known)?;
             let new = batch.next_row(transaction, &fields)?;
             node::insert(transaction, &new)?;
             record::insert_many(transaction, &[(&new, &fields)])?;
             let mut source = source.clone();
             source.access = checked.access.clone();
-            let attachments = subtree_to_copy(transaction, row.id)?;
-            let mut copier = Copier::new(transaction, guard, &source, &new)?;
+            let attachments = subtree_to_copy(transaction, row.id, MAX_COPIED)?;
+            let mut copier = Copier::new(transaction, guard, &source, row.library_id, &new)?;
             copier.copy_below(transaction, row.id, &new, attachments.get(1..).unwrap_or_default())?;
             if copier.documents > 0 {
                 require_attachments(transaction, list)?;
@@ -76,10 +76,13 @@ impl Session {
     /// the next number of that list.
     ///
     /// # Errors
-    /// Those of a new row with these values; `Conflict` with code `missing_columns` if that list has no place for one
-    /// of them, and with code `attachments_off`.
+    /// `Forbidden` with code `same_item` if it is there already; those of a new row with these values; `Conflict` with
+    /// code `missing_columns` if that list has no place for one of them, and with code `attachments_off`.
     pub(crate) async fn move_row(&self, row: Known, place: Known, name: Option<&Name>) -> Result<Item> {
         refuse_name(name)?;
+        if row.unchecked().parent().is_some_and(|parent| parent.id == place.id()) {
+            return Err(same_place());
+        }
         check_list(row.unchecked(), &place)?;
         let (row, place) = (row.to(Right::Delete)?, place.to(Right::Add)?);
         let guard = self.guard([&row, &place])?;
@@ -89,10 +92,10 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let batch = Batch::new(transaction, guard, checked, list, &path)?;
             let row = lock_in(transaction, id, old_parent)?;
-            subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+            subtree_rights(transaction, &checked.access, &row, &[Right::Delete])?;
             refuse_held(transaction, checked, &row, guard.caller())?;
             let parent = held_parent(transaction, list)?;
-            if tree::count(transaction, id)? > 1 {
+            if tree::has_more(transaction, id, 1)? {
                 require_attachments(transaction, list)?;
             }
             let new = move_into(transaction, &batch, (guard, checked), &row, &parent)?;
@@ -114,8 +117,9 @@ fn move_into(
 ) -> Result<String> {
     let carried = Carried::between(transaction, row.library_id, list)?;
     let before = record::find(transaction, row.id)?.unwrap_or_default();
-    refuse_loss(&carried.left_behind(transaction, row.library_id, &before)?, &list.name)?;
-    let fields = batch.arriving(transaction, &set(carried.arriving(&before)?))?;
+    refuse_loss(&carried.columns_without_place(transaction, row.library_id, &before)?, &list.name)?;
+    let known = carried.fields_after_move(&before)?;
+    let fields = batch.checked_fields(transaction, &carried.values_by_column(&before)?, &known)?;
     let next = batch.next_row(transaction, &fields)?;
     leave(transaction, guard, checked, row)?;
     // The index entries of a row depend on the columns of its list, so they are made anew.
@@ -124,7 +128,11 @@ fn move_into(
     let moved = node::find(transaction, row.id)?.ok_or_else(no_item)?;
     record::insert_many(transaction, &[(&moved, &fields)])?;
     move_revisions(transaction, row, &carried)?;
-    keep_revision(transaction, &moved, &carried.moved(&before)?)?;
+    if let Some(id) = row.version_id {
+        // However few the list keeps: the others go with the next change, as those of a document do.
+        let (number, at, by) = (row.number.major, row.modified_at, row.modified_by);
+        revision::insert(transaction, row.id, &Revision { id, number, fields: known, at, by })?;
+    }
     let changed = NodeRow {
         title: next.title,
         version_id: next.version_id,
@@ -145,18 +153,13 @@ fn move_revisions(transaction: &mut Transaction<'_>, row: &NodeRow, carried: &Ca
     loop {
         let earlier = revision::list(transaction, row.id, before, REVISIONS)?;
         for revision in &earlier {
-            revision::set_fields(transaction, revision.id, &carried.moved(&revision.fields)?)?;
+            revision::set_fields(transaction, revision.id, &carried.fields_after_move(&revision.fields)?)?;
         }
         match earlier.last() {
             Some(last) if earlier.len() == REVISIONS => before = last.number,
             _ => return Ok(()),
         }
     }
-}
-
-/// Returns values as a new row sets them.
-fn set(values: Vec<(Id, ColumnValue)>) -> Vec<(Id, Option<ColumnValue>)> {
-    values.into_iter().map(|(column, value)| (column, Some(value))).collect()
 }
 
 /// Refuses a destination that is no list of the same site collection.

@@ -135,7 +135,7 @@ impl Session {
             let row = guard.lock_row(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
             if wish.deep {
-                subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
+                subtree_rights(transaction, &checked.access, &row, &[Right::Edit])?;
             }
             refuse_conflicts(transaction, checked, &row, &wish, guard.caller(), now)?;
             make_room(transaction, &row, guard.caller(), now)?;

@@ -88,14 +88,14 @@ impl SiteOptions {
 
     /// Returns the options of a copy of the site, with the copies of the items that were copied with it. Links to other
     /// items stay. The logo is copied by itself.
-    pub(crate) fn over(mut self, copies: &HashMap<Id, Id>) -> Self {
-        let over = |id: Id| copies.get(&id).copied().unwrap_or(id);
+    pub(crate) fn for_copy(mut self, copies: &HashMap<Id, Id>) -> Self {
+        let copy_or_same = |id: Id| copies.get(&id).copied().unwrap_or(id);
         for entry in &mut self.navigation {
             if let NavigationTarget::Item(id) = &mut entry.target {
-                *id = over(*id);
+                *id = copy_or_same(*id);
             }
         }
-        self.home = self.home.map(over);
+        self.home = self.home.map(copy_or_same);
         self
     }
 
@@ -128,9 +128,9 @@ mod tests {
         let entry = |id| NavigationEntry { target: NavigationTarget::Item(Id::new(id)), label: String::new() };
         let navigation = vec![entry(1), entry(2)];
         let options = SiteOptions { home: Some(Id::new(1)), navigation, ..SiteOptions::default() };
-        let over = options.clone().over(&HashMap::from([(Id::new(1), Id::new(11))]));
-        assert_eq!((over.navigation, over.home), (vec![entry(11), entry(2)], Some(Id::new(11))));
-        assert_eq!(options.clone().over(&HashMap::new()), options);
+        let copied = options.clone().for_copy(&HashMap::from([(Id::new(1), Id::new(11))]));
+        assert_eq!((copied.navigation, copied.home), (vec![entry(11), entry(2)], Some(Id::new(11))));
+        assert_eq!(options.clone().for_copy(&HashMap::new()), options);
     }
 
     #[test]

@@ -53,6 +53,10 @@ pub(crate) fn name_taken_hidden(name: &Name) -> Error {
         .naming(&[name.as_str()])
 }
 
+pub(crate) fn same_place() -> Error {
+    Error::forbidden("the item is already at that location").with_code(Code::SameItem)
+}
+
 pub(crate) fn no_folder() -> Error {
     Error::not_found("the folder was removed in the meantime")
 }

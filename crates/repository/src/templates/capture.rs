@@ -114,7 +114,9 @@ impl Session {
         let look = self.site_look(&target).await?;
         template.accent = look.accent.map(|accent| accent.as_str().to_owned());
         if look.logo.is_some() {
-            template.logo = Some(LogoTemplate(self.site_logo(&target).await?));
+            let logo = LogoTemplate(self.site_logo(&target).await?);
+            budget.0 = budget.0.checked_sub(logo.encoded().len()).ok_or_else(too_large)?;
+            template.logo = Some(logo);
         }
         for link in look.links {
             let label = Some(Text::Same(link.label));

@@ -10,7 +10,7 @@ mod formulas;
 mod pages;
 mod plan;
 mod saved;
-mod view_query;
+pub(crate) mod view_query;
 
 pub use apply::NewSite;
 pub use built_in::built_in_templates;

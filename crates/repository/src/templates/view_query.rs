@@ -1,5 +1,5 @@
-//! The views of templates as the queries that pages store and read (decision 15). Only this file, the pages, and the
-//! copies of saved views know their form.
+//! The views of templates, and of copies, as the queries that pages store and read (decision 15). Only this file and the
+//! pages know their form.
 
 use std::borrow::Cow;
 
@@ -136,6 +136,35 @@ pub(super) fn read(query: &str, columns: &[(Id, &str, &ColumnKind)]) -> ViewTemp
     view
 }
 
+/// Returns the query of a view for a copy of its library or list: with the copies of its columns, which `copy` returns.
+/// A condition that cannot be read is left out.
+pub(crate) fn for_copy(query: &str, columns: &[FormulaColumn<'_>], copy: &dyn Fn(Id) -> Id) -> String {
+    let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), |id| copy(id).to_string());
+    let words = |words: &str| {
+        let each = words.split(',').map(|one| match one.split_once(':') {
+            Some((column, further)) => format!("{}:{further}", word(column)),
+            None => word(one),
+        });
+        each.collect::<Vec<_>>().join(",")
+    };
+    let mut written = Serializer::new(String::new());
+    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*key {
+            "sort" => written.append_pair(&key, &word(&value)),
+            "cols" | "totals" => written.append_pair(&key, &words(&value)),
+            "filter" => match condition::parse(&value, columns) {
+                Ok(formula) => written.append_pair(&key, &formula.with_columns(copy).stored()),
+                Err(_) => &mut written,
+            },
+            _ => match key.strip_prefix("f-") {
+                Some(column) => written.append_pair(&format!("f-{}", word(column)), &value),
+                None => written.append_pair(&key, &value),
+            },
+        };
+    }
+    written.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,5 +214,21 @@ mod tests {
         let filter = [("Status".to_owned(), "Open".to_owned())].into();
         let view = ViewTemplate { filter, ..ViewTemplate::default() };
         assert_eq!(write(&view, &[column], ""), "sort=name&f-1=Offen");
+    }
+
+    #[test]
+    fn a_view_follows_the_copies_of_its_columns() {
+        let (date, number) = (ColumnKind::Date, ColumnKind::Number);
+        let column = |id, name, kind| FormulaColumn { id: Id::new(id), name, kind };
+        let columns = [column(7, "Due", &date), column(8, "Effort", &number)];
+        let copy = |id: Id| if id.get() < 10 { Id::new(id.get() + 100) } else { id };
+        let copied = |query: &str| for_copy(query, &columns, &copy);
+        assert_eq!(
+            copied("sort=7&as=grid&order=descending&f-8=7&filter=%5B%238%5D+%3E+7&cols=7:120,modified,8&totals=8:sum"),
+            "sort=107&as=grid&order=descending&f-108=7&filter=%5B%23108%5D+%3E+7&cols=107%3A120%2Cmodified%2C108\
+             &totals=108%3Asum"
+        );
+        assert_eq!(copied("sort=name&name=7"), "sort=name&name=7");
+        assert_eq!(copied("sort=modified&filter=broken("), "sort=modified");
     }
 }

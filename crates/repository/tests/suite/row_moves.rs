@@ -64,7 +64,7 @@ async fn a_row_moves_with_values_attachments_and_versions() {
         assert_eq!(titles(&admin, &done, &ListRequest { filter, ..ListRequest::default() }, 10).await, ["build"]);
         set(&admin, row, new_effort, number(5.0)).await.unwrap();
         let again = admin.move_to(&row.into(), &done, None).await.unwrap_err();
-        assert_eq!(again.code(), Code::WrongKind, "it is there already");
+        assert_eq!(again.code(), Code::SameItem);
     })
     .await;
 }

@@ -5,7 +5,7 @@
 use crate::support::rows::{column, formula, name, number, set, text, titles, value, with_options};
 use crate::support::{Farm, at, each_farm, get, names, put, with_rights};
 use model::{Accent, Code, ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, Right, Role, Versioning};
-use repository::{ColumnOptions, LinkTarget, ListRequest, NewView, Session, SiteLink, SiteLookChange, Target};
+use repository::{ColumnOptions, LinkTarget, ListRequest, NewView, Session, SiteLink, SiteLookChange, Target, ValuesChange};
 
 /// The column of a list or library with a name.
 async fn column_of(session: &Session, holder: &Target, label: &str) -> Id {
@@ -31,7 +31,7 @@ fn entries(ids: &[Id]) -> Option<ColumnValue> {
     Some(ColumnValue::Multiple(ids.iter().map(|id| ColumnValue::Lookup(*id)).collect()))
 }
 
-/// A site with a library of pages and two lists, of which one looks up entries of the other and the other way round.
+/// A site with a library of pages and two lists that look up each other's entries.
 struct Team {
     projects: Id,
     first: Id,
@@ -73,8 +73,14 @@ async fn team(admin: &Session) -> Team {
     let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
     admin.create_library(&at("Team"), &name("Pages"), drafts).await.unwrap();
     let state = column(admin, &at("Team/Pages"), "State", ColumnKind::Text).await;
+    let note = admin.create_content_type(&at("Team/Pages"), &name("Note")).await.unwrap();
     let home = put(admin, "Team/Pages/folder/Home.md", "home").await.unwrap().id;
-    set(admin, home, state, text("ready")).await.unwrap();
+    let change = ValuesChange {
+        values: vec![(state, text("ready"))],
+        content_type: Some(Some(note)),
+        ..ValuesChange::default()
+    };
+    admin.set_values(&home.into(), change).await.unwrap();
     admin.publish(&home.into(), "").await.unwrap();
     put(admin, "Team/Pages/Draft.md", "draft").await.unwrap();
     let mut links = Vec::new();
@@ -153,6 +159,10 @@ async fn a_site_is_copied_with_everything_in_it() {
         assert_eq!((home.path.as_str(), home.version.to_string().as_str()), ("Team (2)/Pages/folder/Home.md", "1.0"));
         let state = column_of(&admin, &at("Team (2)/Pages"), "State").await;
         assert_eq!(value(&admin, home.id, state).await, text("ready"));
+        let (_, types) = admin.columns(&at("Team (2)/Pages")).await.unwrap();
+        let (_, old) = admin.columns(&at("Team/Pages")).await.unwrap();
+        assert_eq!((types.len(), types[0].name.as_str(), home.content_type_id), (1, "Note", Some(types[0].id)));
+        assert_ne!(types[0].id, old[0].id);
         assert_eq!(admin.item(&at("Team (2)/Pages/Draft.md")).await.unwrap().version.to_string(), "0.1");
         let (id, _) = farm.person("reader").await;
         admin.grant(&at(""), id, Role::READ).await.unwrap();
@@ -206,6 +216,32 @@ async fn a_copy_omits_what_its_author_may_not_open() {
         let second = admin.item(&at("Copy/Projects/3")).await.unwrap().id;
         assert_eq!(value(&admin, build, projects).await, entries(&[second]));
         assert!(maker.site_home(&at("Copy")).await.unwrap().is_none(), "the home page was not copied");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_published_stays_so_only_for_those_who_may_publish() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        team(&admin).await;
+        let rights = [Right::View, Right::Add, Right::Edit, Right::ManageLibraries];
+        let publishing = [rights.as_slice(), &[Right::Publish]].concat();
+        let overriding = [publishing.as_slice(), &[Right::Override]].concat();
+        for (login, rights, by_approval, version) in [
+            ("writer", &rights[..], false, "0.1"),
+            ("publisher", &publishing, false, "1.0"),
+            ("submitter", &publishing, true, "0.1"),
+            ("approver", &overriding, true, "1.0"),
+        ] {
+            let (_, session) = with_rights(&farm, login, "Team", rights).await;
+            let drafts = admin.library_settings(&at("Team/Pages")).await.unwrap();
+            let settings = LibrarySettings { require_approval: by_approval, ..drafts };
+            admin.change_library(&at("Team/Pages"), settings).await.unwrap();
+            session.copy_to(&at("Team/Pages"), &at("Team"), Some(&name(login))).await.unwrap();
+            let home = admin.item(&at(&format!("Team/{login}/folder/Home.md"))).await.unwrap();
+            assert_eq!(home.version.to_string(), version, "{login}");
+        }
     })
     .await;
 }

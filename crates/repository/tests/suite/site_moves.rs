@@ -55,6 +55,23 @@ async fn sites_move_with_all_rights_on_what_is_in_them() {
         admin.create_library(&at("Team/Inner"), &name("Pages"), drafts).await.unwrap();
         put(&admin, "Team/Inner/Pages/a.md", "x").await.unwrap();
         let needed = [Right::View, Right::Delete, Right::ManageLibraries, Right::ManageSite];
+        // At the destination alone.
+        let (all, _) = with_rights(&farm, "all", "Team/Inner", &needed).await;
+        admin.grant(&at(""), all, Role::READ).await.unwrap();
+        for (login, rights) in [("no-libraries", &[needed[0], needed[3]]), ("no-sites", &[needed[0], needed[2]])] {
+            let role = admin.create_role(login, rights.iter().copied().collect()).await.unwrap().id;
+            let admin = farm.administrator().await;
+            if !admin.item(&at("Team/Goal")).await.unwrap().own_permissions {
+                admin.break_inheritance(&at("Team/Goal"), false).await.unwrap();
+            }
+            admin.grant(&at("Team/Goal"), all, role).await.unwrap();
+            let refused = farm.session(all).await.move_to(&at("Team/Inner"), &at("Team/Goal"), None).await.unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Forbidden, "{login}");
+            admin.revoke(&at("Team/Goal"), all, role).await.unwrap();
+        }
+        let admin = farm.administrator().await;
+        admin.restore_inheritance(&at("Team/Goal")).await.unwrap();
+        admin.restore_inheritance(&at("Team/Inner")).await.unwrap();
         for left_out in &needed[1..] {
             let rights: Vec<Right> = needed.iter().copied().filter(|right| right != left_out).collect();
             let (_, session) = with_rights(&farm, &format!("{left_out:?}").to_lowercase(), "Team", &rights).await;
@@ -62,7 +79,7 @@ async fn sites_move_with_all_rights_on_what_is_in_them() {
             assert_eq!(refused.kind(), ErrorKind::Forbidden, "without {left_out:?}");
         }
         let (_, manager) = with_rights(&farm, "manager", "Team", &needed).await;
-        // What is in it and may not be deleted stays where it is, and all else with it.
+        // One document in it may not be deleted, so nothing moves.
         admin.break_inheritance(&at("Team/Inner/Pages/a.md"), false).await.unwrap();
         let refused = manager.move_to(&at("Team/Inner"), &at("Team/Goal"), None).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Forbidden);

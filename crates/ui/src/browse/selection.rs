@@ -15,6 +15,7 @@ use crate::frame::flash::{Flash, Undo, done};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
+use http_core::server::request::acquire_costly;
 
 /// Query parameters of the destination page: action, items and current location.
 #[derive(Deserialize)]
@@ -149,6 +150,7 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let (session, fields) = (&sent.visit.session, &sent.fields);
     let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
     let moves = fields.text("action") == "move";
+    let _permit = if moves { None } else { acquire_costly()? };
     let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
     let place = session.item(&to).await?;
     let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);

@@ -48,13 +48,13 @@ fn conditions_can_be_taken_apart() {
 }
 
 #[test]
-fn a_formula_goes_over_to_other_columns() {
+fn columns_are_replaced_by_others() {
     let other = |id: Id| if id == EFFORT { Id::new(200) } else { id };
     let text = "if([Effort] in (1, [Effort]) and not [Done], -[Effort] + 2, [Effort]) > 7";
-    let over = parsed(text).over(&other);
-    assert!(over.columns().contains(&Id::new(200)) && !over.columns().contains(&EFFORT));
-    assert_eq!(over.stored(), parsed(text).stored().replace("[#2]", "[#200]"));
-    assert_eq!(parsed("[State] & \"[#2]\" = \"\"").over(&other), parsed("[State] & \"[#2]\" = \"\""));
+    let replaced = parsed(text).with_columns(&other);
+    assert!(replaced.columns().contains(&Id::new(200)) && !replaced.columns().contains(&EFFORT));
+    assert_eq!(replaced.stored(), parsed(text).stored().replace("[#2]", "[#200]"));
+    assert_eq!(parsed("[State] & \"[#2]\" = \"\"").with_columns(&other), parsed("[State] & \"[#2]\" = \"\""));
 }
 
 #[test]

@@ -82,7 +82,8 @@ impl TryFrom<String> for LogoTemplate {
 }
 
 impl LogoTemplate {
-    pub(super) fn encoded(&self) -> String {
+    /// Returns the file in Base64.
+    pub(crate) fn encoded(&self) -> String {
         STANDARD.encode(&self.0.bytes)
     }
 }

@@ -47,7 +47,7 @@ statements! {
     COUNT = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT COUNT(*) FROM (SELECT id FROM below LIMIT $2) AS some";
+        SELECT COUNT(*) FROM (SELECT id FROM below LIMIT $2) AS found";
     HELD = "WITH RECURSIVE below (id, holder_id) AS (
             SELECT id, holder_id FROM node WHERE id = $1
             UNION ALL SELECT n.id, n.holder_id FROM node n JOIN below b ON n.parent_id = b.id)

@@ -112,7 +112,12 @@ impl Carried {
 
     /// Returns the names of the columns whose values have no place in the destination. Calculated values are left out:
     /// the destination has its own.
-    pub(crate) fn columns_without_place(&self, reader: &mut Reader<'_>, from: Id, fields: &Fields) -> Result<Vec<String>> {
+    pub(crate) fn columns_without_place(
+        &self,
+        reader: &mut Reader<'_>,
+        from: Id,
+        fields: &Fields,
+    ) -> Result<Vec<String>> {
         let carried = self.values(fields)?;
         let mut left = Vec::new();
         for column in column::list(reader, from)? {

@@ -7,7 +7,7 @@ use database::content::column::{self, ColumnRow};
 use database::content::node::NodeRow;
 use database::content::{library, saved_view};
 use database::{Reader, Transaction};
-use model::{ColumnKind, Error, Id, Result};
+use model::{Code, ColumnKind, Error, Id, Result};
 
 use super::carried::{Carried, Pair};
 use super::options::{ColumnOptions, formula_columns};
@@ -18,7 +18,8 @@ use crate::templates::view_query;
 /// yet. Lookup columns whose list is among `copies` find their entries in its copy. The columns get the first of `slots`.
 ///
 /// # Errors
-/// `Corrupt` for what is stored and cannot be read; `Busy` if there are more columns than slots.
+/// `Corrupt` for what is stored and cannot be read; `Conflict` with code `overtaken` if there are more columns than
+/// slots.
 pub(crate) fn copy_definitions(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
@@ -73,7 +74,7 @@ pub(crate) fn count_columns(reader: &mut Reader<'_>, libraries: &[NodeRow]) -> R
 }
 
 fn more_columns() -> Error {
-    Error::busy("somebody has just added columns to what is copied: try again")
+    Error::conflict("somebody has just added columns to what is copied: try again").with_code(Code::Overtaken)
 }
 
 /// Returns the copy of a column, or the column itself.

@@ -98,7 +98,8 @@ impl Session {
         let (id, kind) = (located.node().id, located.node().kind);
         let look = move |reader: &mut Reader<'_>| {
             refuse_large(reader, id, MAX_COPIED)?;
-            count_columns(reader, &libraries_in(reader, id, kind)?)
+            let libraries = libraries_in(reader, id, kind)?;
+            count_columns(reader, &libraries)
         };
         let count = located.content.database.read_long(look).await?;
         if count == 0 {

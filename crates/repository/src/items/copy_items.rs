@@ -338,3 +338,18 @@ fn first_version(versioning: Versioning) -> VersionNumber {
         Versioning::None | Versioning::Major => VersionNumber::new(1, 0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_has_an_end() {
+        let refused = |result: Result<()>| result.is_err_and(|error| error.code() == Code::CopyTooLarge);
+        let mut work = Work::default();
+        work.add(MAX_BYTES, MAX_ENTRIES).unwrap();
+        assert!(refused(work.add(0, 1)));
+        assert!(refused(Work::default().add(MAX_BYTES + 1, 0)));
+        assert!(refused(Work { bytes: 1, entries: 0 }.add(usize::MAX, 0)));
+    }
+}

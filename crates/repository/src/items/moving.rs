@@ -1,9 +1,9 @@
 //! Steps shared by renaming, moving, deleting and copying: leaving a container, entering another, and checking that an
 //! item may go there.
 
-use database::{Reader, Transaction};
 use database::content::node::{self, NodeRow};
 use database::content::{collection, library, lock, placing, scope, tree};
+use database::{Reader, Transaction};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
 use crate::columns::carried;
@@ -26,7 +26,12 @@ pub(crate) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
 
 /// Refuses to move an item away unless the caller has the rights on all that is in it: in another site other people may
 /// see and change it, and what approval is needed for.
-pub(super) fn require_leave(transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow, right: Right) -> Result<()> {
+pub(super) fn require_leave(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    row: &NodeRow,
+    right: Right,
+) -> Result<()> {
     let rights: &[Right] = match row.kind {
         NodeKind::Site => &[right, Right::ManageLibraries, Right::Delete],
         NodeKind::Library | NodeKind::List => &[right, Right::Delete],
@@ -44,7 +49,7 @@ pub(super) fn require_leave(transaction: &mut Transaction<'_>, checked: &Checked
 
 /// Moves an item with everything below it into another folder, unless that would publish documents that the caller may
 /// not publish.
-pub(super) fn put_below(
+pub(crate) fn put_below(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
     row: &NodeRow,

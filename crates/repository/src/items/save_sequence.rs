@@ -29,7 +29,7 @@ const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
 const MAX_HOLDERS: usize = 20;
 
 /// Maximum number of items in a folder made for one save, the folder included.
-const MAX_SAVE_ITEMS: i64 = 20;
+const MAX_SAVE_ITEMS: usize = 20;
 
 impl Session {
     /// Returns the caller's locks on the document that the caller moved aside from this path a moment ago. The locks

@@ -1,6 +1,5 @@
 //! Copying and moving rows to other lists. A row is checked there as a new one.
 
-use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::revision::{self, Revision};
@@ -175,8 +174,10 @@ fn check_list(row: &Located, place: &Known) -> Result<()> {
 fn refuse_name(name: Option<&Name>) -> Result<()> {
     match name {
         None => Ok(()),
-        Some(_) => Err(Error::conflict("a row gets the next number of the list: leave out the name")
-            .with_code(Code::WrongKind)),
+        Some(_) => {
+            Err(Error::conflict("a row gets the next number of the list: leave out the name")
+                .with_code(Code::WrongKind))
+        }
     }
 }
 

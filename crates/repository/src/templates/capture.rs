@@ -13,8 +13,9 @@ use model::{
 };
 
 use super::format::{
-    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, LogoTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS,
-    MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, each, invalid, value_to_toml,
+    ColumnTemplate, FORMAT, Holds, LinkTemplate, ListTemplate, LogoTemplate, MAX_LISTS, MAX_PAGE_BYTES, MAX_PAGES,
+    MAX_ROWS, MAX_TEMPLATE_BYTES, PAGE_EXTENSION, PageTemplate, Template, TemplateKind, Text, each, invalid,
+    value_to_toml,
 };
 use super::view_query;
 use crate::columns::ColumnSet;

@@ -108,7 +108,12 @@ async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
         assert_eq!(session.clean_up(day).await.unwrap(), CleanedUp::default());
         let left = content.read(move |reader| {
             let ids = collection::created_before(reader, now.after(day))?;
-            Ok((ids, tree::count(reader, cut)?, scope::of_node(reader, cut)?.is_none(), tree::count(reader, full)?))
+            Ok((
+                ids,
+                tree::subtree(reader, cut)?.len(),
+                scope::of_node(reader, cut)?.is_none(),
+                tree::subtree(reader, full)?.len(),
+            ))
         });
         let (mut ids, nodes, unscoped, kept) = left.await.unwrap();
         ids.retain(|id| [cut, fresh, full, listed].contains(id));

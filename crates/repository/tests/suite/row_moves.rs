@@ -94,7 +94,7 @@ async fn a_move_loses_no_value_and_passes_the_checks_of_the_list() {
         }
         admin.delete(&twin.into()).await.unwrap();
         let settings = LibrarySettings { attachments: false, ..admin.library_settings(&done).await.unwrap() };
-        admin.change_library(&done, settings).await.unwrap();
+        admin.change_library(&done, settings.clone()).await.unwrap();
         put(&admin, "Tasks/1/plan.txt", "attached").await.unwrap();
         for refused in [
             admin.move_to(&row.into(), &done, None).await.unwrap_err(),
@@ -165,6 +165,58 @@ async fn rows_move_with_the_rights_on_both_lists() {
         assert_eq!(admin.item(&copy.id.into()).await.unwrap().attachments, Some(0));
         admin.restore_inheritance(&at("Tasks/1/plan.txt")).await.unwrap();
         both.move_to(&row.into(), &done, None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_emptied_stays_empty_and_named_entries_stay_named() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let ((tasks, task), (done, title)) = (new_list(&admin).await, other_list(&admin).await);
+        let kind = ColumnKind::Lookup(admin.item(&done).await.unwrap().id);
+        let entry = admin.add_row(&done, vec![(title, text("entry"))]).await.unwrap();
+        let mut columns = Vec::new();
+        for list in [&tasks, &done] {
+            let state = with_options(&admin, list, "State", ColumnKind::Text, default("\"open\"")).await.unwrap();
+            columns.push((state, column(&admin, list, "Entry", kind.clone()).await));
+        }
+        let [(state, named), (new_state, new_named)] = columns[..] else { panic!("two lists") };
+        let lookup = Some(model::ColumnValue::Lookup(entry));
+        let values = vec![(task, text("build")), (state, None), (named, lookup.clone())];
+        let row = admin.add_row(&tasks, values).await.unwrap();
+        // Nobody can choose the entry any more.
+        admin.delete(&entry.into()).await.unwrap();
+        let copy = admin.copy_to(&row.into(), &tasks, None).await.unwrap().id;
+        let other = admin.copy_to(&row.into(), &done, None).await.unwrap().id;
+        admin.move_to(&row.into(), &done, None).await.unwrap();
+        for (id, state, named) in [(copy, state, named), (other, new_state, new_named), (row, new_state, new_named)] {
+            assert_eq!((value(&admin, id, state).await, value(&admin, id, named).await), (None, lookup.clone()));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_go_along_however_few_the_list_keeps() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let ((tasks, task), (done, title)) = (new_list(&admin).await, other_list(&admin).await);
+        let settings = admin.library_settings(&done).await.unwrap();
+        admin.change_library(&done, LibrarySettings { major_limit: 1, ..settings }).await.unwrap();
+        let row = admin.add_row(&tasks, vec![(task, text("one"))]).await.unwrap();
+        for label in ["two", "three"] {
+            set(&admin, row, task, text(label)).await.unwrap();
+        }
+        admin.move_to(&row.into(), &done, None).await.unwrap();
+        let titles = async || {
+            let revisions = admin.row_revisions(&row.into(), None, 10).await.unwrap().items;
+            let title = |values: &[(Id, model::ColumnValue)]| values.iter().find(|(id, _)| *id == title).cloned();
+            revisions.iter().map(|revision| title(&revision.values).map(|(_, value)| value)).collect::<Vec<_>>()
+        };
+        assert_eq!(titles().await, [text("three"), text("three"), text("two"), text("one")]);
+        set(&admin, row, title, text("four")).await.unwrap();
+        assert_eq!(titles().await, [text("four")], "the list keeps one version");
     })
     .await;
 }

@@ -4,8 +4,14 @@
 
 use crate::support::rows::{column, formula, name, number, set, text, titles, value, with_options};
 use crate::support::{Farm, at, each_farm, get, names, put, with_rights};
-use model::{Accent, Code, ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, Right, Role, Versioning};
-use repository::{ColumnOptions, LinkTarget, ListRequest, NewView, Session, SiteLink, SiteLookChange, Target, ValuesChange};
+use database::content::node::{self, NodeRow};
+use database::{Database, Schema, Transaction};
+use model::{
+    Accent, Code, ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, NodeKind, Right, Role, Timestamp, Versioning,
+};
+use repository::{
+    ColumnOptions, LinkTarget, ListRequest, NewView, Session, SiteLink, SiteLookChange, Target, ValuesChange,
+};
 
 /// The column of a list or library with a name.
 async fn column_of(session: &Session, holder: &Target, label: &str) -> Id {
@@ -54,12 +60,8 @@ async fn team(admin: &Session) -> Team {
     admin.delete(&gone.into()).await.unwrap();
     let first = admin.add_row(&projects, vec![(title, text("first"))]).await.unwrap();
     let second = admin.add_row(&projects, vec![(title, text("second"))]).await.unwrap();
-    let values = vec![
-        (task, text("build")),
-        (of_task, entries(&[first, second])),
-        (effort, number(3.0)),
-        (code, text("B")),
-    ];
+    let values =
+        vec![(task, text("build")), (of_task, entries(&[first, second])), (effort, number(3.0)), (code, text("B"))];
     let build = admin.add_row(&tasks, values).await.unwrap();
     set(admin, second, next, Some(ColumnValue::Lookup(build))).await.unwrap();
     put(admin, "Team/Tasks/1/plan.txt", "attached").await.unwrap();
@@ -150,10 +152,14 @@ async fn a_site_is_copied_with_everything_in_it() {
         // The look leads to what was copied, and the home page is published.
         let look = admin.site_look(&copy.id.into()).await.unwrap();
         assert_eq!(look.accent, Some(Accent::Blue));
-        let paths: Vec<_> = look.links.iter().map(|link| match &link.target {
-            LinkTarget::Item { path, .. } => path.as_str(),
-            LinkTarget::Address(address) => address.as_str(),
-        }).collect();
+        let paths: Vec<_> = look
+            .links
+            .iter()
+            .map(|link| match &link.target {
+                LinkTarget::Item { path, .. } => path.as_str(),
+                LinkTarget::Address(address) => address.as_str(),
+            })
+            .collect();
         assert_eq!(paths, ["Team (2)/Tasks", "Documents"]);
         let home = admin.site_home(&copy.id.into()).await.unwrap().unwrap();
         assert_eq!((home.path.as_str(), home.version.to_string().as_str()), ("Team (2)/Pages/folder/Home.md", "1.0"));
@@ -280,6 +286,63 @@ async fn copies_need_the_rights_to_create_what_they_are() {
         assert_eq!(refused(&admin, "Team/Pages/folder", "Goal").await, Code::WrongKind);
         let (tasks, goal) = (at("Team/Tasks"), at("Goal"));
         admin.copy_to(&tasks, &goal, Some(&name("A"))).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_not_copied_and_no_item_twice() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let folder = put(&admin, "Documents/folder/a.txt", "x").await.unwrap();
+        let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
+        let content = content.unwrap();
+        let fill = move |transaction: &mut Transaction<'_>| {
+            let document = node::find(transaction, folder.id)?.unwrap();
+            let parent = node::find(transaction, document.parent_id)?.unwrap();
+            let now = Timestamp::now();
+            let folders = (1..=50_000).map(|n| {
+                NodeRow::new(Id::new(n), &parent, NodeKind::Folder, &name(&n.to_string()), document.created_by, now)
+            });
+            node::insert_many(transaction, &folders.collect::<Vec<_>>())
+        };
+        content.write(fill).await.unwrap();
+        content.close().await;
+        admin.create_site(&at(""), &name("Goal")).await.unwrap();
+        let (documents, goal) = (at("Documents"), at("Goal"));
+        for refused in [
+            admin.copy_to(&documents, &goal, None).await.unwrap_err(),
+            admin.copy_to(&at("Documents/folder"), &documents, None).await.unwrap_err(),
+            admin
+                .copy_onto(&at("Documents/folder"), &documents, &name("copy"), repository::Transfer::default())
+                .await
+                .unwrap_err(),
+        ] {
+            assert_eq!((refused.code(), refused.kind()), (Code::CopyTooLarge, ErrorKind::Exhausted));
+        }
+        assert_eq!(names(&admin, "Goal").await, Vec::<String>::new());
+        let twice = admin.copy_many(&[Id::new(1), Id::new(2), Id::new(1)], &documents).await.unwrap_err();
+        assert_eq!(twice.kind(), ErrorKind::Invalid);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calculated_values_that_are_not_computed_yet_are_computed_in_the_copy() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        admin.create_library(&at(""), &name("Papers"), LibrarySettings::default()).await.unwrap();
+        let papers = at("Papers");
+        let effort = column(&admin, &papers, "Effort", ColumnKind::Number).await;
+        let document = put(&admin, "Papers/a.txt", "x").await.unwrap().id;
+        set(&admin, document, effort, number(2.0)).await.unwrap();
+        let double =
+            with_options(&admin, &papers, "Double", ColumnKind::Number, formula("[Effort] * 2")).await.unwrap();
+        assert_eq!(value(&admin, document, double).await, None, "it is computed in the background");
+        admin.copy_to(&papers, &at(""), Some(&name("Copy"))).await.unwrap();
+        assert_eq!(farm.repository.recompute().await.unwrap(), 2);
+        let copy = admin.item(&at("Copy/a.txt")).await.unwrap().id;
+        assert_eq!(value(&admin, copy, column_of(&admin, &at("Copy"), "Double").await).await, number(4.0));
     })
     .await;
 }

@@ -40,6 +40,14 @@ async fn a_site_moves_with_all_that_it_holds_and_permissions_follow_the_place() 
         assert_eq!(elsewhere.map(drop).map_err(code), Err(Code::OtherCollection));
         let reserved = admin.move_to(&at("Other/Deep"), &at(""), Some(&name("apart"))).await;
         assert_eq!(reserved.map(drop).map_err(code), Err(Code::NameTaken));
+        // Below the address of a site is that of a site collection, which would hide what is in it.
+        admin.create_site_collection(&SitePath::parse("Team/Sub/apart").unwrap(), "Apart", None, None).await.unwrap();
+        for refused in [
+            admin.move_to(&at("Other/Deep"), &at("Team"), Some(&name("Sub"))).await.unwrap_err(),
+            admin.copy_to(&at("Other/Deep"), &at("Team"), Some(&name("sub"))).await.unwrap_err(),
+        ] {
+            assert_eq!(refused.code(), Code::NameTaken);
+        }
     })
     .await;
 }
@@ -52,7 +60,7 @@ async fn sites_move_with_all_rights_on_what_is_in_them() {
             admin.create_site(&at(parent), &name(site)).await.unwrap();
         }
         let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
-        admin.create_library(&at("Team/Inner"), &name("Pages"), drafts).await.unwrap();
+        admin.create_library(&at("Team/Inner"), &name("Pages"), drafts.clone()).await.unwrap();
         put(&admin, "Team/Inner/Pages/a.md", "x").await.unwrap();
         let needed = [Right::View, Right::Delete, Right::ManageLibraries, Right::ManageSite];
         // At the destination alone.

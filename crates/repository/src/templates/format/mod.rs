@@ -17,7 +17,9 @@ pub use read::MAX_TEMPLATE_BYTES;
 pub use template::{Template, TemplateKind};
 pub use text::Text;
 
-pub(super) use template::{ColumnTemplate, Holds, LinkTemplate, ListTemplate, LogoTemplate, PageTemplate, ViewColumn, ViewTemplate};
+pub(super) use template::{
+    ColumnTemplate, Holds, LinkTemplate, ListTemplate, LogoTemplate, PageTemplate, ViewColumn, ViewTemplate,
+};
 
 pub(super) use check::MAX_LISTS;
 pub(super) use check_list::{MAX_PAGE_BYTES, MAX_PAGES, MAX_ROWS, PAGE_EXTENSION, check_lookups, each, kind_of};

@@ -161,7 +161,7 @@ test('a site and a library are copied whole, and a site moves into another one',
 test('rows go to another list, and what has no place there is said', async () => {
   const [tasks, done] = await Promise.all(['Tasks', 'Done'].map((name) => ask('POST', `/api/v1/items/${root}/lists`, { name, title_column: 'Task' })));
   await ask('POST', `/api/v1/items/${tasks.id}/columns`, { name: 'Remark', kind: 'text' });
-  const changes = [{ new: 'a', set: { Task: 'Plain' } }, { new: 'b', set: { Task: 'Remarked', Remark: 'kept' } }];
+  const changes = [{ set: { Task: 'Plain' } }, { set: { Task: 'Remarked', Remark: 'kept' } }];
   await ask('POST', `/api/v1/items/${tasks.id}/changes`, { atomic: true, changes });
   const page = await openPage(browser, server, { viewport: NARROW });
   await signIn(page);

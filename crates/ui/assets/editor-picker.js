@@ -4,6 +4,10 @@ import { fetchSuggestions, option } from "./options.js";
 
 /** Milliseconds without typing after which items are looked for. */
 const WAIT = 120;
+/** Limit on the pictures that are offered. */
+const MOST_PICTURES = 10;
+/** Least characters of the beginning of a word that the search looks for. */
+const LEAST_PREFIX = 3;
 
 const template = document.getElementById("picker");
 const { folder } = template.dataset;
@@ -23,6 +27,19 @@ export async function storeFile(file, signal) {
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(said.detail ?? template.dataset.failed);
   return { label: said.name, address: encoded(said.name), isPicture: file.type.startsWith("image/") };
+}
+
+/** Pictures by the words of their names, of which the last may be a beginning. */
+async function findPictures(text, signal) {
+  const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const last = words.pop() ?? "";
+  const ending = last.length >= LEAST_PREFIX ? `${last}*` : words.length ? "" : last;
+  const wanted = [...words, ending].join(" ").trim();
+  if (!wanted) return { items: [], lacks: "" };
+  const query = encodeURIComponent(`${wanted} type:picture`);
+  const answer = await fetch(`/api/v1/search?limit=${MOST_PICTURES}&q=${query}`, { signal });
+  if (!answer.ok) return { items: [], lacks: "", failed: true };
+  return { items: (await answer.json()).items, lacks: "" };
 }
 
 /** Lets a person choose; resolves with a label and an address, or with nothing. */
@@ -64,10 +81,14 @@ export function pick(isPicture, text) {
     choose(options[0]);
   };
   const ofAddress = (address) => option(dialog.querySelector("[data-icon=link]"), [address], "", () => take({ label: "", address }));
-  const ofItem = (link) => {
+  const ofLink = (link) => {
     const name = link.querySelector("span").textContent;
     const path = new URL(link.href).pathname.split("/").map((part) => encoded(decodeURIComponent(part))).join("/");
     return option(link, [name], link.querySelector("small").textContent, () => take({ label: name, address: path }));
+  };
+  const ofPicture = ({ name, path }) => {
+    const address = ["/browse", ...path.split("/").map(encoded)].join("/");
+    return option(dialog.querySelector("[data-icon=picture]"), [name], path, () => take({ label: name, address }));
   };
 
   async function refresh() {
@@ -80,11 +101,11 @@ export function pick(isPicture, text) {
     show([]);
     await new Promise((resolve) => { setTimeout(resolve, WAIT); });
     if (mine.signal.aborted) return undefined;
-    const found = await fetchSuggestions(isPicture ? `${wanted} type:picture` : wanted, mine.signal);
+    const found = await (isPicture ? findPictures : fetchSuggestions)(wanted, mine.signal);
     if (mine.signal.aborted) return undefined;
     if (found.failed) return tell(template.dataset.failed);
     tell(found.lacks || (found.items.length ? "" : dialog.dataset.none));
-    return show(found.items.map(ofItem));
+    return show(found.items.map(isPicture ? ofPicture : ofLink));
   }
   const update = () => refresh().catch((error) => { if (error.name !== "AbortError") tell(template.dataset.failed); });
 

@@ -99,7 +99,12 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
         title: if moves { page.f1("place.move", what) } else { page.f1("place.copy", what) },
         crumbs,
         steps,
-        none: page.s(if here.kind == NodeKind::List { "place.list" } else { "place.no-folders" }),
+        none: page.s(match item.kind {
+            NodeKind::Site | NodeKind::Library | NodeKind::List => "place.no-sites",
+            NodeKind::Row if here.kind == NodeKind::List => "place.list",
+            NodeKind::Row => "place.no-lists",
+            NodeKind::Folder | NodeKind::Document => "place.no-folders",
+        }),
         ids: &join(&ids),
         action: if moves { "move" } else { "copy" },
         moves,

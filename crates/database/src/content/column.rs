@@ -156,8 +156,8 @@ pub fn insert_with_slots(transaction: &mut Transaction<'_>, columns: &[ColumnRow
     transaction.insert_all(&Inserts { one: INSERT, many: INSERT_MANY, group: GROUP }, &rows)
 }
 
-/// Takes slots that no column has had, and returns the first of them. All columns of a database wait for each other here
-/// until the transaction ends.
+/// Takes slots that no column has had, and returns the first of them. All columns of a database wait for each other
+/// here until the transaction ends.
 pub fn take_slots(transaction: &mut Transaction<'_>, count: usize) -> Result<i64> {
     let last: Option<i64> = transaction.find(TAKE_SLOTS, &params![count as i64], |row| row.get(0))?;
     let last = last.ok_or_else(|| Error::corrupt("the counter of slots is missing"))?;

@@ -15,7 +15,8 @@ use crate::session::guard::Guard;
 use crate::templates::view_query;
 
 /// Copies the settings, columns, content types and shared views of a library or list to another one, which has none
-/// yet. Lookup columns whose list is among `copies` find their entries in its copy. The columns get the first of `slots`.
+/// yet. Lookup columns whose list is among `copies` find their entries in its copy. The columns get the first of
+/// `slots`.
 ///
 /// # Errors
 /// `Corrupt` for what is stored and cannot be read; `Conflict` with code `overtaken` if there are more columns than

@@ -102,8 +102,8 @@ pub(crate) fn list_settings() -> LibrarySettings {
     LibrarySettings { major_limit: ROW_VERSIONS, attachments: true, ..LibrarySettings::default() }
 }
 
-/// Refuses a name for a site with all that is in it if the address of a site collection begins with its address: what is
-/// in the site could not be reached there.
+/// Refuses a name for a site with all that is in it if the address of a site collection begins with its address: what
+/// is in the site could not be reached there.
 pub(crate) fn refuse_collections_below(registry: &Registry, place: &str, name: &Name) -> Result<()> {
     let Ok(address) = SitePath::parse(&join(place, name.as_str())).map(|path| path.folded()) else { return Ok(()) };
     let is_below = |folded: &str| folded.strip_prefix(&*address).is_some_and(|rest| rest.starts_with('/'));

@@ -68,13 +68,14 @@ impl Session {
     }
 
     /// Moves an item to another place in the same site collection, under `name` if given: a folder or document into a
-    /// library or folder, a row into a list, and a site, library or list into a site. Libraries and lists need the right
-    /// to manage them on both sites, to delete everything in them, and to override if they publish by approval; sites
-    /// need the right to manage sites as well.
+    /// library or folder, a row into a list, and a site, library or list into a site. Libraries and lists need the
+    /// right to manage them on both sites, to delete everything in them, and to override if they publish by approval;
+    /// sites need the right to manage sites as well.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     ///
-    /// A row gets the next number of the list, and is checked there as a new one. Its attachments and versions go along.
+    /// A row gets the next number of the list, and is checked there as a new one. Its attachments and versions go
+    /// along.
     ///
     /// # Errors
     /// `Conflict` with code `wrong_kind`, also for a row with a name, `other_collection` or `into_itself`. Of a row:

@@ -1,5 +1,5 @@
-//! The views of templates, and of copies, as the queries that pages store and read (decision 15). Only this file and the
-//! pages know their form.
+//! The views of templates, and of copies, as the queries that pages store and read (decision 15). Only this file and
+//! the pages know their form.
 
 use std::borrow::Cow;
 

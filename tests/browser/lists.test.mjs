@@ -183,7 +183,7 @@ test('a view with totals is saved for all, and its rows are downloaded as CSV', 
   await look(page, 'lists/totals');
   await page.getByRole('link', { name: 'Save view' }).click();
   await form.getByLabel('Name', { exact: true }).fill('Small');
-  await form.getByLabel('For all users who may open').check();
+  await form.getByLabel('For everyone who may open it').check();
   await form.getByRole('button', { name: 'Save' }).click();
   await page.locator('.tabs a[aria-current]').getByText('Small').waitFor();
   // Somebody else finds it there.

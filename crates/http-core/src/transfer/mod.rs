@@ -11,4 +11,5 @@ pub mod receive;
 pub mod rows_csv;
 pub mod rows_xlsx;
 pub mod send;
+pub mod typed;
 pub mod value_list;

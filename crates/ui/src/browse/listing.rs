@@ -168,6 +168,8 @@ pub async fn read(visit: &Visit, item: &Item, mut view: View) -> Result<Contents
         let stored = View::parse(&chosen.query);
         view = View { shape: view.shape.or(stored.shape), after: view.after, saved: word, ..stored };
     }
+    // Whoever gets this address reads its numbers as its author did.
+    view.language.get_or_insert(visit.page.language);
     let changed = chosen.is_some_and(|chosen| {
         let stored = View::parse(&chosen.query);
         !view.shows_the_same(&View { shape: view.shape, ..stored })

@@ -15,6 +15,7 @@ mod search;
 mod selection;
 mod totals;
 pub mod upload;
+mod value_test;
 pub mod view;
 mod view_form;
 

@@ -86,7 +86,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     });
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.shown_name().to_owned() }).collect();
     let what = if ids.len() == 1 {
-        visit.page.f1("place.name", &item.name)
+        visit.page.f1("place.name", item.shown_name())
     } else {
         visit.page.n("selection.items", ids.len())
     };
@@ -158,7 +158,16 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let _permit = if moves { None } else { acquire_costly()? };
     let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
     let place = session.item(&to).await?;
-    let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
+    let failed: Vec<Error> = outcomes.into_iter().filter_map(|outcome| outcome.error).collect();
+    if let Some(error) = failed.first().filter(|_| failed.len() == ids.len()) {
+        // The choice stays, so that another place can be chosen.
+        let back = manager(&fields.text("back"))?.map_or_else(String::new, |id| format!("&back={id}"));
+        let action = if moves { "move" } else { "copy" };
+        let again = format!("/place?action={action}&ids={}&at={}{back}", join(&ids), place.id);
+        let said = crate::frame::refuse::message_for(&sent.visit.page, error);
+        return Ok(done(&again, &Flash::new("toast.refused", said)));
+    }
+    let failed = failed.into_iter();
     let key = if moves { "toast.moved" } else { "toast.copied" };
     let next = match manager(&fields.text("back"))? {
         Some(id) => format!("/items/{id}/manage"),

@@ -55,8 +55,9 @@ pub async fn of(
         let bare = TotalCell { column: column.name.clone(), ..TotalCell::default() };
         let Some(at) = wanted.iter().position(|(id, _)| *id == column.id) else { return bare };
         let value = found.get(at).and_then(Option::as_ref);
-        let value = value.map_or_else(|| "–".to_owned(), |value| text(&visit.page, value));
-        TotalCell { label: label(&visit.page, wanted[at].1), value, ..bare }
+        let total = wanted[at].1;
+        let value = value.map_or_else(|| "–".to_owned(), |value| text(&visit.page, total, value));
+        TotalCell { label: label(&visit.page, total), value, ..bare }
     };
     Ok(Some(Totals { cells: shown.iter().map(cell).collect(), are_too_many }))
 }
@@ -72,8 +73,12 @@ pub fn label(page: &Page, total: Total) -> &'static str {
     }
 }
 
-fn text(page: &Page, value: &ColumnValue) -> String {
+/// Returns a total in words. Averages have four decimals at most.
+fn text(page: &Page, total: Total, value: &ColumnValue) -> String {
     match value {
+        ColumnValue::Number(number) if total == Total::Average && number.abs() < 1e11 => {
+            value_format::number(page.language, (number * 1e4).round() / 1e4)
+        }
         ColumnValue::Number(number) => value_format::number(page.language, *number),
         ColumnValue::Date(time) => value_format::day(page.language, *time),
         _ => String::new(),

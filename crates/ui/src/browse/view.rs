@@ -1,9 +1,11 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
-use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Result, Timestamp, Total};
+use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Result, Total};
 use repository::{Column, Filter, Session, Sort, ValueTest, stored_condition};
 
+use super::value_test::{next_day, value_test};
 use crate::frame::page::Page;
+use crate::frame::texts::Language;
 use crate::frame::{refuse, value_format};
 use http_core::protocol::segments::encode_query;
 
@@ -135,6 +137,8 @@ pub struct View {
     pub days: [String; 2],
     /// Filters on library columns, as typed.
     pub values: Vec<(Id, String)>,
+    /// Language in which numbers among `values` were typed; that of the reader if none is known.
+    pub language: Option<Language>,
     /// Formula that the shown items fulfil; empty for none.
     pub condition: String,
     /// Chosen columns; empty for the default.
@@ -176,6 +180,7 @@ impl View {
             "filter" => self.condition = value.chars().take(MAX_CONDITION).collect(),
             "cols" => self.columns = value.split(',').filter_map(read_column).take(MAX_COLUMNS).collect(),
             "totals" => self.totals = value.split(',').filter_map(read_total).take(MAX_COLUMNS).collect(),
+            "in" => self.language = Language::parse(value),
             "view" => self.saved = text(),
             // A cursor may be longer than the limit for other texts.
             "after" => self.after = value.to_owned(),
@@ -203,6 +208,7 @@ impl View {
     pub fn shows_the_same(&self, other: &Self) -> bool {
         let bare = |view: &Self| Self {
             shape: Some(Shape::Grid).filter(|_| view.is_grid()),
+            language: None,
             saved: String::new(),
             after: String::new(),
             ..view.clone()
@@ -252,6 +258,7 @@ impl View {
         for (id, value) in &self.values {
             add(&format!("f-{id}"), value);
         }
+        add("in", self.language.filter(|_| !self.values.is_empty()).map_or("", Language::tag));
         add("filter", &self.condition);
         add("cols", &self.columns_word(&self.columns));
         add("totals", &self.totals_word());
@@ -341,7 +348,7 @@ impl View {
                     }
                     Err(error) => return Err(error),
                 },
-                _ => match value_test(page, column, text) {
+                _ => match value_test(self.language.unwrap_or(page.language), column, text) {
                     None => {
                         faults.push(page.f2("filter.misfit", text, &column.name));
                         None
@@ -384,36 +391,6 @@ fn read_column(word: &str) -> Option<Wide> {
     Key::parse(word).map(|key| Wide { key, width })
 }
 
-fn next_day(day: Timestamp) -> Timestamp {
-    day.after(std::time::Duration::from_secs(24 * 60 * 60))
-}
-
-/// Parses the condition for a column. `10..20` and `2026-01-01..2026-01-31` are ranges; one end may be missing.
-fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
-    let (low, high) = text.split_once("..").map_or((text, text), |(low, high)| (low.trim(), high.trim()));
-    match column.kind.single() {
-        ColumnKind::Text | ColumnKind::Note | ColumnKind::Link => Some(ValueTest::Contains(text.to_owned())),
-        ColumnKind::Choice(_) => Some(ValueTest::Is(ColumnValue::Text(text.to_owned()))),
-        ColumnKind::YesNo => Some(ValueTest::Is(ColumnValue::YesNo(text == "yes"))),
-        ColumnKind::Number => {
-            let end = |text: &str, far: f64| match text {
-                "" => Some(far),
-                text => value_format::read_number(page.language, text),
-            };
-            Some(ValueTest::Between(end(low, f64::MIN)?, end(high, f64::MAX)?))
-        }
-        ColumnKind::Date => {
-            let end = |text: &str, far: i64| match text {
-                "" => Some(Timestamp::from_micros(far)),
-                text => value_format::read_day(text),
-            };
-            let until = if high.is_empty() { end(high, i64::MAX)? } else { next_day(end(high, 0)?) };
-            Some(ValueTest::During(end(low, i64::MIN)?, until))
-        }
-        ColumnKind::Person | ColumnKind::Lookup(_) | ColumnKind::Multiple(_) => None,
-    }
-}
-
 /// Returns the saved view selected by the `view` parameter. An empty word selects the standard view, if there is one;
 /// `none` selects no view.
 ///
@@ -434,8 +411,6 @@ pub fn find<'a>(views: &'a [repository::SavedView], word: &str) -> Result<Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::texts::Language;
-    use axum::http::HeaderMap;
 
     #[test]
     fn a_view_reads_back_from_its_query() {
@@ -448,6 +423,16 @@ mod tests {
         assert_eq!(View::parse(&view.query()), view);
         assert!(view.filters());
         assert!(!view.is_default());
+    }
+
+    #[test]
+    fn an_address_says_in_which_language_its_numbers_are() {
+        let mut view = View::parse("f-12=10..2,000");
+        view.language = Some(Language::ENGLISH);
+        assert_eq!(view.query(), "sort=name&f-12=10..2%2C000&in=en");
+        assert_eq!(View::parse(&view.query()), view);
+        assert!(view.shows_the_same(&View::parse("f-12=10..2,000")));
+        assert_eq!(View { values: Vec::new(), ..view }.query(), "sort=name");
     }
 
     #[test]
@@ -467,28 +452,5 @@ mod tests {
         let many: String = (1..500).map(|i| format!("{i},")).collect();
         assert_eq!(View::parse(&format!("cols={many}")).columns.len(), MAX_COLUMNS);
         assert_eq!(View::parse("cols=size:9").columns[0].width, Some(40));
-    }
-
-    #[test]
-    fn ranges_are_read() {
-        let page = Page::of(&HeaderMap::new(), "/".into());
-        assert_eq!(page.language, Language::ENGLISH);
-        let column = |kind| Column {
-            id: Id::new(1),
-            name: "c".into(),
-            kind,
-            required: false,
-            content_type_id: None,
-            role: None,
-            options: repository::ColumnOptions::default(),
-        };
-        let number = column(ColumnKind::Number);
-        assert_eq!(value_test(&page, &number, "1..2.5"), Some(ValueTest::Between(1.0, 2.5)));
-        assert_eq!(value_test(&page, &number, "7"), Some(ValueTest::Between(7.0, 7.0)));
-        assert_eq!(value_test(&page, &number, "7.."), Some(ValueTest::Between(7.0, f64::MAX)));
-        assert_eq!(value_test(&page, &number, "x"), None);
-        let day = |text| value_format::read_day(text).unwrap();
-        let wanted = ValueTest::During(day("2026-01-01"), day("2026-02-01"));
-        assert_eq!(value_test(&page, &column(ColumnKind::Date), "2026-01-01..2026-01-31"), Some(wanted));
     }
 }

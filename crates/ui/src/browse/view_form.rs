@@ -6,6 +6,7 @@ use model::{ColumnKind, Id, Name, Result, Total};
 use repository::{Column, Item, NewView, Target, named_condition, stored_condition};
 
 use super::heads::label;
+use super::value_test::in_language;
 use super::view::{Key, Shape, View};
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
@@ -128,7 +129,10 @@ fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]
         }
     };
     field.name = format!("f-{}", column.id).into();
-    field.value = value;
+    field.value = match (column.kind.single(), view.language) {
+        (ColumnKind::Number, Some(language)) => in_language(&value, language, page.language),
+        _ => value,
+    };
     field
 }
 

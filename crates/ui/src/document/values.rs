@@ -18,6 +18,7 @@ use crate::frame::{address, item, refuse, value_format};
 use crate::wording::cells::CellColumn;
 use crate::wording::{cells, entries, people};
 use http_core::server::error;
+use http_core::transfer::typed;
 use http_core::transfer::value_list::{self, ListFault};
 
 /// Returns the form field's name for a column. Other forms have constant field names, but a library can have 200
@@ -138,7 +139,7 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
         ColumnKind::Text | ColumnKind::Note => Field::of("", label, Input::Lines),
         ColumnKind::Number => Field::of("", label, Input::Line("text")),
         ColumnKind::Date => Field::of("", label, Input::Line("date")),
-        ColumnKind::Link => Field::of("", label, Input::Line("url")),
+        ColumnKind::Link => Field::of("", label, Input::Line("text")),
         ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
         ColumnKind::Lookup(list) => Field::of("", label, Input::Suggest(entries::suggestions(session, *list).await?)),
         ColumnKind::YesNo => {
@@ -328,7 +329,8 @@ pub async fn read_one(visit: &Visit, column: &Column, text: String) -> Result<Co
         Error::invalid(message).with_code(Code::Misfit)
     };
     let value = match kind {
-        ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
+        ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) => ColumnValue::Text(text),
+        ColumnKind::Link => ColumnValue::Text(typed::link(text.trim()).into_owned()),
         ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
         ColumnKind::Person => match visit.session.find_principal(&text).await {

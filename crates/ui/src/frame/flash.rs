@@ -21,6 +21,7 @@ const KNOWN: &[&str] = &[
     "toast.deleted",
     "toast.deleted-many",
     "toast.some-failed",
+    "toast.refused",
     "toast.moved",
     "toast.copied",
     "toast.restored",

@@ -2,6 +2,7 @@
 //!
 //! This module does not depend on the repository. Its callers check the values against the column.
 
+use http_core::transfer::typed;
 use model::Timestamp;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, Time};
@@ -33,34 +34,9 @@ pub fn number_to_edit(language: Language, value: f64) -> String {
     value.to_string().replace('.', &language.marks().1.to_string())
 }
 
-/// Parses a number. Thousands separators are accepted only in their proper positions. A single misplaced one is taken
-/// as the decimal separator, because keyboards and languages differ.
+/// Parses a number as [`typed::number`] does, with the separators of a language.
 pub fn read_number(language: Language, text: &str) -> Option<f64> {
-    let (group, decimal) = language.marks();
-    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let (whole, part) = text.split_once(decimal).map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
-    let plain = if !whole.contains(group) {
-        whole.to_owned()
-    } else if is_grouped(whole, group) {
-        whole.replace(group, "")
-    } else if part.is_none() {
-        return finite(&whole.replacen(group, ".", 1));
-    } else {
-        return None;
-    };
-    finite(&part.map_or_else(|| plain.clone(), |part| format!("{plain}.{part}")))
-}
-
-fn is_grouped(whole: &str, group: char) -> bool {
-    let mut groups = whole.trim_start_matches('-').split(group);
-    let first = groups.next().unwrap_or_default();
-    (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
-}
-
-/// Accepts only digits, signs, a point and an exponent, so that `inf` and `nan` are not numbers.
-fn finite(text: &str) -> Option<f64> {
-    let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
-    text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
+    typed::number(text, language.marks())
 }
 
 /// Formats a day, as in `21 Nov 2026` or `21.11.2026`.

@@ -121,7 +121,7 @@ async fn add(visit: &Visit, list: &Item, text: &str, file: Option<BufferedBody>)
     let _permit = acquire_costly()?;
     let table = match file {
         Some(file) => read(visit, &target, file).await?,
-        None => Table::read(text.as_bytes())?,
+        None => Table::typed(text, visit.page.language.marks())?,
     };
     rows_csv::import(&visit.session, &target, table, Mode::All, None).await
 }

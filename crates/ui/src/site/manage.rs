@@ -132,7 +132,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
         lines,
         is_cut,
         rows,
-        figures: figures(page, own.as_ref(), None),
+        figures: figures(page, place.kind, own.as_ref(), None),
         measured_at: whole.measured_at,
         is_pending: whole.is_pending,
         is_list: place.kind == NodeKind::List,
@@ -179,7 +179,7 @@ async fn tree(visit: &Visit, way: &[Item], by_name: bool, whole: &UsageReport) -
         level: (depth + 1).min(MAX_INDENT),
         is_current: way.last().is_some_and(|place| place.id == item.id),
         is_open: way.iter().any(|open| open.id == item.id),
-        figures: figures(&visit.page, of(item.id), above.and_then(of)),
+        figures: figures(&visit.page, item.kind, of(item.id), above.and_then(of)),
     };
     // From the innermost level outwards: the lines of a level go below the container that is open.
     let mut lines: Vec<Line> = Vec::new();
@@ -247,20 +247,21 @@ async fn contents(
         own_permissions: item.own_permissions,
         figures: match item.kind {
             NodeKind::Document => {
-                Figures { contents: String::new(), ..figures(&visit.page, known.get(&item.id), above) }
+                Figures { contents: String::new(), ..figures(&visit.page, item.kind, known.get(&item.id), above) }
             }
-            _ => figures(&visit.page, known.get(&item.id), above),
+            kind => figures(&visit.page, kind, known.get(&item.id), above),
         },
         name: item.name,
     };
     Ok((items.into_iter().map(row).collect(), next))
 }
 
-fn figures(page: &Page, usage: Option<&Usage>, above: Option<&Usage>) -> Figures {
+fn figures(page: &Page, kind: NodeKind, usage: Option<&Usage>, above: Option<&Usage>) -> Figures {
     let Some(usage) = usage else { return Figures::default() };
     let documents = || page.n("manage.documents", usage.documents);
     let rows = || page.n("manage.rows", usage.rows);
     let contents = match (usage.documents, usage.rows) {
+        (0, 0) if kind == NodeKind::List => rows(),
         (_, 0) => documents(),
         (0, _) => rows(),
         _ => format!("{} · {}", documents(), rows()),
@@ -268,5 +269,7 @@ fn figures(page: &Page, usage: Option<&Usage>, above: Option<&Usage>) -> Figures
     let whole = above.map_or(0, |above| above.bytes);
     // What was measured at different times does not add up exactly.
     let share = (whole > 0).then(|| (u128::from(usage.bytes) * 100 / u128::from(whole)).min(100) as u64);
-    Figures { contents, size: page.size(&usage.bytes), share, changed: usage.changed_at }
+    // The values of rows are not counted.
+    let size = if kind == NodeKind::List && usage.bytes == 0 { String::new() } else { page.size(&usage.bytes) };
+    Figures { contents, size, share, changed: usage.changed_at }
 }

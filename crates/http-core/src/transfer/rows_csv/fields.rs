@@ -6,7 +6,7 @@ use model::{ColumnValue, Id, Timestamp, fold};
 use repository::ValueNames;
 
 use crate::protocol::time;
-use crate::transfer::value_list;
+use crate::transfer::{typed, value_list};
 
 /// Title of the column with the numbers of rows.
 pub const NUMBER: &str = "#";
@@ -81,6 +81,8 @@ pub fn person_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
 pub enum Notation {
     /// As CSV with this separator.
     Csv(u8),
+    /// As somebody typed or pasted them, with this separator of fields and those of thousands and decimals.
+    Typed(u8, (char, char)),
     /// As the cells of a workbook, whose texts need no apostrophe.
     Cells,
 }
@@ -89,14 +91,18 @@ impl Notation {
     /// Removes the apostrophe that [`guarded`] added.
     pub fn bare(self, text: &str) -> &str {
         match self {
-            Self::Csv(_) => bare(text),
+            Self::Csv(_) | Self::Typed(..) => bare(text),
             Self::Cells => text,
         }
     }
 
     /// Reads a number.
     pub fn number(self, text: &str) -> Option<f64> {
-        number(text, if let Self::Csv(separator) = self { separator } else { b',' })
+        match self {
+            Self::Csv(separator) => number(text, separator),
+            Self::Typed(_, marks) => typed::number(text, marks),
+            Self::Cells => number(text, b','),
+        }
     }
 }
 

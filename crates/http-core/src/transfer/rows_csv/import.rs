@@ -9,6 +9,7 @@ use repository::{Column, Item, MAX_CHANGES, RowChange, RowOutcome, Session, Targ
 use super::cut::{is_cut, is_cut_from};
 use super::fields::{NUMBER, Notation, day, yes_or_no};
 use super::table::Table;
+use crate::transfer::typed;
 use crate::transfer::value_list::{self, ListFault};
 
 /// Limit on the refused rows that a report lists.
@@ -328,7 +329,8 @@ async fn one_value(
     };
     Ok(Some(match kind {
         ColumnKind::Text | ColumnKind::Note => ColumnValue::Text(notation.bare(field).to_owned()),
-        ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(notation.bare(text).to_owned()),
+        ColumnKind::Choice(_) => ColumnValue::Text(notation.bare(text).to_owned()),
+        ColumnKind::Link => ColumnValue::Text(typed::link(notation.bare(text)).into_owned()),
         ColumnKind::Number => ColumnValue::Number(notation.number(text).ok_or_else(misfit)?),
         ColumnKind::Date => ColumnValue::Date(day(text).ok_or_else(misfit)?),
         ColumnKind::YesNo => ColumnValue::YesNo(yes_or_no(text).ok_or_else(misfit)?),

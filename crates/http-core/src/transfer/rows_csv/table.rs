@@ -53,6 +53,19 @@ impl Table {
         Ok(Self { notation: Notation::Csv(separator), rows, faults: Vec::new() })
     }
 
+    /// Reads a table that somebody typed or pasted, as [`Table::read`] reads a file. Its numbers have these separators of
+    /// thousands and decimals.
+    ///
+    /// # Errors
+    /// Those of [`Table::read`].
+    pub fn typed(text: &str, marks: (char, char)) -> Result<Self> {
+        let mut table = Self::read(text.as_bytes())?;
+        if let Notation::Csv(separator) = table.notation {
+            table.notation = Notation::Typed(separator, marks);
+        }
+        Ok(table)
+    }
+
     /// Takes the cells of a sheet. A row with the error of a formula is left out and reported. The line of a row is its
     /// number in the sheet.
     ///

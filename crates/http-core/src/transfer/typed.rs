@@ -1,0 +1,73 @@
+//! Values as people type them, in forms and in pasted tables.
+
+use std::borrow::Cow;
+
+/// Parses a number whose thousands and decimals are separated by these characters. Thousands separators are accepted
+/// only in their proper positions. A single misplaced one is taken as the decimal separator, because keyboards and
+/// languages differ.
+pub fn number(text: &str, (group, decimal): (char, char)) -> Option<f64> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let (whole, part) = text.split_once(decimal).map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
+    let plain = if !whole.contains(group) {
+        whole.to_owned()
+    } else if is_grouped(whole, group) {
+        whole.replace(group, "")
+    } else if part.is_none() {
+        return finite(&whole.replacen(group, ".", 1));
+    } else {
+        return None;
+    };
+    finite(&part.map_or_else(|| plain.clone(), |part| format!("{plain}.{part}")))
+}
+
+fn is_grouped(whole: &str, group: char) -> bool {
+    let mut groups = whole.trim_start_matches('-').split(group);
+    let first = groups.next().unwrap_or_default();
+    (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
+}
+
+/// Accepts only digits, signs, a point and an exponent, so that `inf` and `nan` are not numbers.
+fn finite(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
+    text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+/// Completes a link: an e-mail address becomes one that begins with `mailto:`, and `www.` begins with `https://`. Others
+/// stay as they are.
+pub fn link(text: &str) -> Cow<'_, str> {
+    let is_plain = !text.contains([':', '/', '?', '#']) && !text.contains(char::is_whitespace);
+    let is_mail = text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && !host.contains('@') && !host.starts_with('.') && !host.ends_with('.')
+    });
+    if is_plain && is_mail {
+        return Cow::Owned(format!("mailto:{text}"));
+    }
+    match text.get(..4) {
+        Some(start) if start.eq_ignore_ascii_case("www.") => Cow::Owned(format!("https://{text}")),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_completed() {
+        for (typed, expected) in [
+            ("max@acme.example", "mailto:max@acme.example"),
+            ("www.example.org/a?b=c", "https://www.example.org/a?b=c"),
+            ("WWW.example.org", "https://WWW.example.org"),
+            ("https://max@acme.example", "https://max@acme.example"),
+            ("mailto:max@acme.example", "mailto:max@acme.example"),
+            ("max@host", "max@host"),
+            ("@acme.example", "@acme.example"),
+            ("a b@acme.example", "a b@acme.example"),
+            ("example.org", "example.org"),
+            ("ww\u{e4}w.", "ww\u{e4}w."),
+            ("", ""),
+        ] {
+            assert_eq!(link(typed), expected);
+        }
+    }
+}

@@ -199,3 +199,35 @@ test('a view with totals is saved for all, and its rows are downloaded as CSV', 
   await page.finish();
   await other.finish();
 });
+
+test('what people type is taken as they mean it, in both languages', async () => {
+  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const site = await ask('GET', '/api/v1/items/by-path?path=');
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Prices', title_column: 'Part' });
+  for (const [name, kind] of [['Price', 'number'], ['Seller', 'link']]) await ask('POST', `/api/v1/items/${list.id}/columns`, { name, kind });
+  const values = async () => (await ask('GET', `/api/v1/items/${list.id}/rows`)).items.map((row) => Object.values(row.values ?? {}));
+  const english = await openPage(browser, server, { viewport: WIDE });
+  await signIn(english);
+  await english.goto(`/items/${list.id}/paste`);
+  await fillForm(english, { Rows: 'Part\tPrice\tSeller\nChair\t1,299\tmax@acme.example\nTable\t1,299.50\twww.acme.example/table' }, 'Save rows');
+  await english.getByRole('link', { name: 'Chair', exact: true }).waitFor();
+  assert.equal(await english.locator('a[href="mailto:max@acme.example"]').count(), 1);
+  assert.equal(await english.locator('a[href="https://www.acme.example/table"]').count(), 1);
+  await english.getByRole('link', { name: 'Filter and columns' }).click();
+  await fillForm(english, { Price: '1,000..1,299' }, 'Apply');
+  await english.getByRole('link', { name: 'Table', exact: true }).waitFor({ state: 'detached' });
+  await english.getByRole('link', { name: 'Save view' }).click();
+  await fillForm(english, { Name: 'Cheap', 'For everyone who may open it': true }, 'Save');
+  await english.locator('.tabs a[aria-current]').getByText('Cheap').waitFor();
+  const german = await openPage(browser, server, { viewport: WIDE, locale: 'de-DE' });
+  await signIn(german);
+  await german.goto('/browse/Prices');
+  await german.locator('.tabs').getByRole('link', { name: 'Cheap' }).click();
+  await german.getByRole('link', { name: 'Table', exact: true }).waitFor({ state: 'detached' });
+  assert.deepEqual(await german.locator('tbody tr[data-id] .item a').allTextContents(), ['Chair']);
+  await german.getByRole('link', { name: 'Filter und Spalten' }).click();
+  assert.equal(await german.locator('#form').getByLabel('Price', { exact: true }).inputValue(), '1000..1299');
+  assert.equal((await values()).length, 2);
+  await english.finish();
+  await german.finish();
+});

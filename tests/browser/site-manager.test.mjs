@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, PASSWORD, WIDE, look, openPage, signIn, startBrowser, startServer,
+  NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer,
 } from './rig.mjs';
 
 let server;
@@ -184,5 +184,53 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.getByRole('button', { name: 'Copy here' }).click();
   await page.getByText('Copied to “Done”').waitFor();
   assert.deepEqual(await titles(done), ['Plain', 'Remarked']);
+  await page.finish();
+});
+
+test('a list and a site are renamed and deleted from their settings, and come back', async () => {
+  const site = await ask('POST', `/api/v1/items/${root}/sites`, { name: 'Old' });
+  const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Things', title_column: 'Thing' });
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto(`/items/${list.id}/settings`);
+  await look(page, 'site-manager/list-settings');
+  await page.locator('main').getByRole('link', { name: 'Rename' }).click();
+  await fillForm(page, { Name: 'Goods' }, 'Rename');
+  await item('Old/Goods');
+  await page.locator('main').getByRole('link', { name: 'Delete', exact: true }).click();
+  await fillForm(page, {}, 'Delete');
+  await page.getByRole('heading', { name: 'Old' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/restored/i).first().waitFor();
+  await item('Old/Goods');
+  await page.goto(`/items/${site.id}/site-settings`);
+  await look(page, 'site-manager/site-settings');
+  await page.locator('main').getByRole('link', { name: 'Rename' }).click();
+  await fillForm(page, { Name: 'New' }, 'Rename');
+  await item('New/Goods');
+  await page.locator('main').getByRole('link', { name: 'Delete', exact: true }).click();
+  await fillForm(page, {}, 'Delete');
+  await page.getByText('“New” is in the recycle bin').first().waitFor();
+  assert.equal((await server.api('GET', '/api/v1/items/by-path?path=New')).status, 404);
+  await page.finish();
+});
+
+test('a refused move leads back to the choice of the place', async () => {
+  await ask('POST', `/api/v1/items/${root}/sites`, { name: 'Goal' });
+  const goal = await item('Goal');
+  await ask('POST', `/api/v1/items/${goal.id}/libraries`, { name: 'Papers' });
+  await ask('POST', `/api/v1/items/${root}/libraries`, { name: 'Papers' });
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  page.expectFault(/409/);
+  await page.goto(`/items/${root}/manage`);
+  await page.getByRole('checkbox', { name: 'Select Papers' }).check();
+  await page.getByRole('button', { name: 'Move to…' }).click();
+  await page.locator('main table').getByRole('link', { name: 'Goal', exact: true }).click();
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('alert').getByText('“Papers”').waitFor();
+  await page.getByRole('heading', { name: 'Move “Papers”' }).waitFor();
+  await page.locator('.card .crumbs a').first().click();
+  await page.locator('main table').getByRole('link', { name: 'Team', exact: true }).waitFor();
   await page.finish();
 });

@@ -32,8 +32,8 @@ fn finite(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
-/// Completes a link: an e-mail address becomes one that begins with `mailto:`, and `www.` begins with `https://`. Others
-/// stay as they are.
+/// Completes a link: an e-mail address becomes one that begins with `mailto:`, and `www.` begins with `https://`.
+/// Others stay as they are.
 pub fn link(text: &str) -> Cow<'_, str> {
     let is_plain = !text.contains([':', '/', '?', '#']) && !text.contains(char::is_whitespace);
     let is_mail = text.split_once('@').is_some_and(|(name, host)| {

@@ -1,7 +1,5 @@
 //! Tests of moving sites into other sites, on both engines.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
-
 use crate::support::rows::name;
 use crate::support::{at, each_farm, get, names, put, with_rights};
 use model::{Code, ErrorKind, LibrarySettings, Right, Role, SitePath, Versioning};

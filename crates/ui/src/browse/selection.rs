@@ -14,7 +14,9 @@ use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, Undo, done};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
+use crate::frame::refuse;
 use crate::frame::visit::{SubmittedForm, Visit};
+use http_core::server::error;
 use http_core::server::request::acquire_costly;
 
 /// Query parameters of the destination page: action, items and current location.
@@ -52,10 +54,30 @@ struct PlacePage<'a> {
     back: String,
     /// Container of the site manager to return to after the action, or nothing.
     manager: &'a str,
+    /// Reason why the last destination was refused; empty for none.
+    fault: String,
 }
 
 /// Shows the page on which the user picks the destination.
-pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
+pub async fn choose(visit: Visit, Query(plan): Query<Plan>) -> PageResult {
+    show(visit, &plan, String::new()).await
+}
+
+/// Shows the page again after a refusal, so that another destination can be picked.
+async fn choose_again(visit: Visit, plan: &Plan, error: Error) -> PageResult {
+    let status = error::status(&error);
+    error::log(&error, status);
+    let fault = refuse::message_for(&visit.page, &error);
+    match show(visit, plan, fault).await {
+        Ok(mut page) => {
+            *page.status_mut() = status;
+            Ok(page)
+        }
+        Err(_) => Err(error.into()),
+    }
+}
+
+async fn show(mut visit: Visit, plan: &Plan, fault: String) -> PageResult {
     let moves = plan.action == "move";
     let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes())?.ids("ids")?;
     let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
@@ -115,6 +137,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
             None => address::browse_parent(&item.path),
         },
         manager: &plan.back,
+        fault,
     }))
 }
 
@@ -159,15 +182,18 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
     let place = session.item(&to).await?;
     let failed: Vec<Error> = outcomes.into_iter().filter_map(|outcome| outcome.error).collect();
-    if let Some(error) = failed.first().filter(|_| failed.len() == ids.len()) {
-        // The choice stays, so that another place can be chosen.
-        let back = manager(&fields.text("back"))?.map_or_else(String::new, |id| format!("&back={id}"));
-        let action = if moves { "move" } else { "copy" };
-        let again = format!("/place?action={action}&ids={}&at={}{back}", join(&ids), place.id);
-        let said = crate::frame::refuse::message_for(&sent.visit.page, error);
-        return Ok(done(&again, &Flash::new("toast.refused", said)));
+    let mut failed = failed.into_iter();
+    if failed.len() == ids.len()
+        && let Some(error) = failed.next()
+    {
+        let plan = Plan {
+            action: fields.text("action"),
+            ids: join(&ids),
+            at: place.id.to_string(),
+            back: fields.text("back"),
+        };
+        return choose_again(sent.visit, &plan, error).await;
     }
-    let failed = failed.into_iter();
     let key = if moves { "toast.moved" } else { "toast.copied" };
     let next = match manager(&fields.text("back"))? {
         Some(id) => format!("/items/{id}/manage"),
@@ -255,7 +281,7 @@ pub fn finish(sent: &SubmittedForm, failed: impl Iterator<Item = Error>, next: &
         None => Ok(done(next, &flash)),
         Some(error) if count == all => Err(error.into()),
         Some(error) => {
-            let text = format!("{count}/{all}: {}", crate::frame::refuse::message_for(&sent.visit.page, &error));
+            let text = format!("{count}/{all}: {}", refuse::message_for(&sent.visit.page, &error));
             Ok(done(next, &Flash { key: "toast.some-failed", name: text, undo: flash.undo }))
         }
     }

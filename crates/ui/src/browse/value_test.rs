@@ -11,7 +11,8 @@ pub(super) fn next_day(day: Timestamp) -> Timestamp {
     day.after(std::time::Duration::from_secs(24 * 60 * 60))
 }
 
-/// Parses the condition for a column, with the numbers of a language. `10..20` and `2026-01-01..2026-01-31` are ranges; one end may be missing.
+/// Parses the condition for a column, with the numbers of a language. `10..20` and `2026-01-01..2026-01-31` are ranges;
+/// one end may be missing.
 pub(super) fn value_test(language: Language, column: &Column, text: &str) -> Option<ValueTest> {
     let (low, high) = text.split_once("..").map_or((text, text), |(low, high)| (low.trim(), high.trim()));
     match column.kind.single() {

@@ -21,7 +21,6 @@ const KNOWN: &[&str] = &[
     "toast.deleted",
     "toast.deleted-many",
     "toast.some-failed",
-    "toast.refused",
     "toast.moved",
     "toast.copied",
     "toast.restored",

@@ -53,8 +53,8 @@ impl Table {
         Ok(Self { notation: Notation::Csv(separator), rows, faults: Vec::new() })
     }
 
-    /// Reads a table that somebody typed or pasted, as [`Table::read`] reads a file. Its numbers have these separators of
-    /// thousands and decimals.
+    /// Reads a table that somebody typed or pasted, as [`Table::read`] reads a file. Its numbers have these separators
+    /// of thousands and decimals.
     ///
     /// # Errors
     /// Those of [`Table::read`].

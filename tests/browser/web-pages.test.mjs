@@ -320,7 +320,7 @@ test('links and pictures are found by name, stored beside the page, and pasted',
     await page.waitForFunction(() => document.activeElement.name === 'text');
   };
   await enter(field);
-  assert.equal(await editor(page).inputValue(), 'See [the list](/browse/Documents/Moving%20checklist.txt).');
+  assert.equal(await editor(page).inputValue(), 'See [the list](Moving%20checklist.txt).');
   // An address, and leaving without a choice.
   await page.keyboard.press('Control+End');
   await tool(page, 'Link').click();
@@ -340,7 +340,7 @@ test('links and pictures are found by name, stored beside the page, and pasted',
   await pictures.fill('floor plan');
   await page.getByRole('option', { name: /Floor plan/ }).waitFor();
   await enter(pictures);
-  assert.equal(await editor(page).inputValue(), '![Floor plan (new).png](/browse/Documents/Floor%20plan%20%28new%29.png)');
+  assert.equal(await editor(page).inputValue(), '![Floor plan (new).png](Floor%20plan%20%28new%29.png)');
   // Stored from the picker, then pasted under the same name.
   await tool(page, 'Picture').click();
   const chooser = page.waitForEvent('filechooser');

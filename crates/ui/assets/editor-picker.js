@@ -10,10 +10,22 @@ const MOST_PICTURES = 10;
 const LEAST_PREFIX = 3;
 
 const template = document.getElementById("picker");
-const { folder } = template.dataset;
+const { folder, site } = template.dataset;
 
 /** A part of an address in Markdown, where parentheses end a link. */
 const encoded = (text) => encodeURIComponent(text).replace(/[()]/g, (sign) => (sign === "(" ? "%28" : "%29"));
+
+/**
+ * The address of an item for a page in the folder: within its site from there, so that it leads to the same item of a
+ * copy of the site.
+ */
+function addressOf(path) {
+  if (site && path !== site && !path.startsWith(`${site}/`)) return ["/browse", ...path.split("/").map(encoded)].join("/");
+  const [from, to] = [folder.split("/"), path.split("/")];
+  let common = 0;
+  while (common < from.length && common < to.length && from[common] === to[common]) common += 1;
+  return `${"../".repeat(from.length - common)}${to.slice(common).map(encoded).join("/")}` || ".";
+}
 
 const isAddress = (text) => /^(https?:\/\/|mailto:|\/|#)\S+$/.test(text);
 
@@ -83,12 +95,12 @@ export function pick(isPicture, text) {
   const ofAddress = (address) => option(dialog.querySelector("[data-icon=link]"), [address], "", () => take({ label: "", address }));
   const ofLink = (link) => {
     const name = link.querySelector("span").textContent;
-    const path = new URL(link.href).pathname.split("/").map((part) => encoded(decodeURIComponent(part))).join("/");
-    return option(link, [name], link.querySelector("small").textContent, () => take({ label: name, address: path }));
+    const address = decodeURIComponent(new URL(link.href).pathname).replace(/^\/browse\/?/, "");
+    return option(link, [name], link.querySelector("small").textContent, () => take({ label: name, address: addressOf(address) }));
   };
   const ofPicture = ({ name, path }) => {
-    const address = ["/browse", ...path.split("/").map(encoded)].join("/");
-    return option(dialog.querySelector("[data-icon=picture]"), [name], path, () => take({ label: name, address }));
+    const chosen = () => take({ label: name, address: addressOf(path) });
+    return option(dialog.querySelector("[data-icon=picture]"), [name], path, chosen);
   };
 
   async function refresh() {

@@ -58,6 +58,8 @@ struct Editor<'a> {
     kinds: [PartKind; 7],
     /// Path of the folder of the page, where pictures are stored.
     folder: &'a str,
+    /// Path of its site, in which links start from the folder.
+    site: &'a str,
     max_comment: usize,
     /// The label of the button that saves.
     save: &'static str,
@@ -161,6 +163,7 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         let key = if keeps_it { visit.page.s("page.overtaken") } else { visit.page.s("page.overtaken-for-good") };
         draft.fault = key.to_owned();
     }
+    let site = site_of(&way)?;
     let page = &visit.page;
     let save = match (is_held, has_drafts) {
         (true, _) => page.s("page.save-copy"),
@@ -173,7 +176,8 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         crumbs,
         draft,
         tools: tools(page),
-        kinds: parts::kinds(visit, site_of(&way)?).await?,
+        kinds: parts::kinds(visit, site).await?,
+        site: &site.path,
         folder: item.path.rsplit_once('/').map_or("", |(folder, _)| folder),
         max_comment: MAX_COMMENT,
         save,

@@ -54,6 +54,9 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let mut versioning = versionings(&visit.page, settings.versioning);
     if item.kind == NodeKind::List {
         versioning.retain(|choice| choice.value != Versioning::MajorMinor.as_str());
+        for choice in versioning.iter_mut().filter(|choice| choice.value == Versioning::None.as_str()) {
+            choice.hint = visit.page.s("list.none-hint").to_owned();
+        }
     }
     item::require(item, Right::ManageLibraries)?;
     let name_of = |id: Id| types.iter().find(|kind| kind.id == id).map(|kind| kind.name.clone());

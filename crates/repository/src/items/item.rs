@@ -98,7 +98,7 @@ pub fn etag(version: Id) -> String {
 /// # Errors
 /// `Invalid` for a text that is no entity tag.
 pub fn version_of_etag(tag: &str) -> Result<Id> {
-    i64::from_str_radix(tag, 16).map(Id::new).map_err(|_| {
+    u64::from_str_radix(tag, 16).map(|bits| Id::new(bits.cast_signed())).map_err(|_| {
         Error::invalid("an etag consists of hexadecimal digits: copy it from the field `etag` of the item")
             .with_code(Code::InvalidJson)
     })

@@ -48,6 +48,8 @@ pub use page::Page;
 pub use transfer_plan::{Transfer, Transferred};
 pub use usage::{Usage, UsageReport};
 
+use std::collections::HashSet;
+
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id};
 
@@ -66,48 +68,45 @@ pub struct BulkOutcome {
 pub(crate) const MAX_BULK: usize = 1_000;
 
 impl Session {
-    /// Deletes many items one by one. A failure does not stop the others.
+    /// Deletes many items one by one, each once. A failure does not stop the others.
     #[boxed]
     pub async fn delete_many(&self, ids: &[Id]) -> model::Result<Vec<BulkOutcome>> {
-        check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
-        for id in ids {
-            outcomes.push(BulkOutcome { id: *id, error: self.delete(&(*id).into()).await.err() });
+        for id in chosen(ids)? {
+            outcomes.push(BulkOutcome { id, error: self.delete(&id.into()).await.err() });
         }
         Ok(outcomes)
     }
 
-    /// Moves many items into one container, one by one.
+    /// Moves many items into one container, one by one, each once.
     #[boxed]
     pub async fn move_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
-        check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
-        for id in ids {
-            outcomes.push(BulkOutcome { id: *id, error: self.move_to(&(*id).into(), to, None).await.err() });
+        for id in chosen(ids)? {
+            outcomes.push(BulkOutcome { id, error: self.move_to(&id.into(), to, None).await.err() });
         }
         Ok(outcomes)
     }
 
-    /// Copies many items into one container, one by one. A name that is taken there gets a number.
+    /// Copies many items into one container, one by one, each once. A name that is taken there gets a number.
     #[boxed]
     pub async fn copy_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
-        check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
-        for id in ids {
-            outcomes.push(BulkOutcome { id: *id, error: self.copy_to(&(*id).into(), to, None).await.err() });
+        for id in chosen(ids)? {
+            outcomes.push(BulkOutcome { id, error: self.copy_to(&id.into(), to, None).await.err() });
         }
         Ok(outcomes)
     }
 }
 
-fn check_bulk(ids: &[Id]) -> model::Result<()> {
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Error::invalid("an item is chosen twice: name each of them once"));
-    }
+/// Returns each of the chosen items once, in their order.
+///
+/// # Errors
+/// `Invalid` with code `too_many`.
+fn chosen(ids: &[Id]) -> model::Result<Vec<Id>> {
     if ids.len() > MAX_BULK {
         return Err(Error::invalid(format!("at most {MAX_BULK} items can be chosen at once")).with_code(Code::TooMany));
     }
-    Ok(())
+    let mut seen = HashSet::new();
+    Ok(ids.iter().copied().filter(|id| seen.insert(*id)).collect())
 }

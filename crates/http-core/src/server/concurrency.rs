@@ -16,8 +16,8 @@ use crate::figures::names::TURNED_AWAY;
 
 use super::options::Limits;
 
-/// Maximum number of concurrent costly requests per user: archives, exports, tables that are read, comparisons of
-/// versions, searches through WebDAV and for more than 50 results, whole trees.
+/// Maximum number of concurrent costly requests per user: archives, copies, exports, tables that are read, comparisons
+/// of versions, searches through WebDAV and for more than 50 results, whole trees.
 const COSTLY: usize = 4;
 
 /// Keyed semaphore: counts the permits in use per key.
@@ -119,8 +119,8 @@ impl ConcurrencyLimits {
         self.costly.try_acquire(login.to_owned()).ok_or_else(|| {
             count_refusal("costly");
             Error::exhausted(format!(
-                "{COSTLY} of your archives, exports, imports, comparisons or searches are running: wait until one has \
-                 finished"
+                "{COSTLY} of your archives, copies, exports, imports, comparisons or searches are running: wait until \
+                 one has finished"
             ))
             .with_code(Code::TooManyRequests)
         })

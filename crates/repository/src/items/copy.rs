@@ -61,7 +61,7 @@ impl Session {
         let detail = format!("{} → {}/{name}", located.path(), place.path());
         let (to, source) = (place.node().id, Located::clone(&located));
         let (id, kind, place_path) = (located.node().id, located.node().kind, place.path());
-        // Columns of other libraries do not wait for this one: their counter is not touched in the long transaction.
+        // A transaction of its own: otherwise, new columns of other libraries would wait until the copy ends.
         let slots = self.take_slots(&located).await?;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
@@ -89,7 +89,7 @@ impl Session {
             guard.repetition.store_result(transaction, top)?;
             guard.item(transaction, top)
         };
-        // What is in it does not change meanwhile: versions and values are read after the items that they belong to.
+        // Blocks other changes, because versions and values are read after the items that they belong to.
         guard.exclusive_unless_leaf(kind).write(write).await.map_err(name_conflict)
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct Copier<'a> {
     pub(crate) documents: i64,
 }
 
-/// What one copy writes besides items: others wait for it.
+/// Amount of data that one copy writes besides the items. It is limited, because other changes wait for the copy.
 #[derive(Default)]
 struct Work {
     /// Bytes of values and properties.
@@ -183,7 +183,7 @@ impl<'a> Copier<'a> {
     }
 
     fn store(&mut self, transaction: &mut Transaction<'_>, copies: &[Copy<'_>]) -> Result<()> {
-        // Documents after what they are in, and definitions before the values that need them.
+        // Sites, libraries and lists come first, because values are stored by the columns of their library.
         let (contents, holders): (Vec<_>, Vec<_>) = copies.iter().partition(|one| one.original.kind.has_values());
         node::insert_many(transaction, &holders.iter().map(|one| one.copy.clone()).collect::<Vec<_>>())?;
         for Copy { original, copy } in holders {
@@ -199,7 +199,7 @@ impl<'a> Copier<'a> {
             }
         }
         for Copy { original, copy } in copies {
-            // What was computed may depend on entries that the copy names no more.
+            // Calculated values may depend on entries that the copy does not name.
             let is_stale = |plan: &LibraryPlan| match original.kind.defines_columns() {
                 true => plan.carried.as_ref().is_some_and(Carried::names_copied_entries),
                 false => plan.has_values && copy.parent_id == self.destination.id,

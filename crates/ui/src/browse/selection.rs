@@ -44,7 +44,7 @@ struct PlacePage<'a> {
     title: String,
     crumbs: Vec<Crumb>,
     steps: Vec<Step>,
-    /// What stands in place of steps if there are none.
+    /// Text for a place without further steps.
     none: &'a str,
     ids: &'a str,
     action: &'a str,

@@ -81,8 +81,8 @@ pub fn person_name(names: &ValueNames, id: Id) -> Cow<'_, str> {
 pub enum Notation {
     /// As CSV with this separator.
     Csv(u8),
-    /// As somebody typed or pasted them, with this separator of fields and those of thousands and decimals.
-    Typed(u8, (char, char)),
+    /// As somebody typed or pasted them, with these separators of thousands and decimals.
+    Typed((char, char)),
     /// As the cells of a workbook, whose texts need no apostrophe.
     Cells,
 }
@@ -91,7 +91,7 @@ impl Notation {
     /// Removes the apostrophe that [`guarded`] added.
     pub fn bare(self, text: &str) -> &str {
         match self {
-            Self::Csv(_) | Self::Typed(..) => bare(text),
+            Self::Csv(_) | Self::Typed(_) => bare(text),
             Self::Cells => text,
         }
     }
@@ -100,7 +100,7 @@ impl Notation {
     pub fn number(self, text: &str) -> Option<f64> {
         match self {
             Self::Csv(separator) => number(text, separator),
-            Self::Typed(_, marks) => typed::number(text, marks),
+            Self::Typed(marks) => typed::number(text, marks),
             Self::Cells => number(text, b','),
         }
     }

@@ -59,11 +59,7 @@ impl Table {
     /// # Errors
     /// Those of [`Table::read`].
     pub fn typed(text: &str, marks: (char, char)) -> Result<Self> {
-        let mut table = Self::read(text.as_bytes())?;
-        if let Notation::Csv(separator) = table.notation {
-            table.notation = Notation::Typed(separator, marks);
-        }
-        Ok(table)
+        Ok(Self { notation: Notation::Typed(marks), ..Self::read(text.as_bytes())? })
     }
 
     /// Takes the cells of a sheet. A row with the error of a formula is left out and reported. The line of a row is its

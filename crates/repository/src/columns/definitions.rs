@@ -13,9 +13,10 @@ use crate::{Session, Target};
 use super::options::{ColumnOptions, check_all, checked, formula_columns, invalid};
 use super::recompute;
 use super::rules::{
-    check_choices, name_taken, refuse_built_in, refuse_many_lookups, refuse_other_kind, refuse_read, refuse_repeated,
-    refuse_taken, require_type,
+    check_choices, name_taken, refuse_built_in, refuse_many_lookups, refuse_other_kind, refuse_read, refuse_taken,
+    require_type,
 };
+use super::unique::refuse_repeated;
 
 /// Limit on the columns of one library or list.
 pub(crate) const MAX_COLUMNS: usize = 200;
@@ -132,7 +133,8 @@ impl Session {
         check_choices(&change.kind)?;
         self.require_list(holder, &change.kind).await?;
         let detail = change.name.as_str().to_owned();
-        self.change_columns(holder, "column.create", &detail, move |transaction, holder, id| {
+        let unique = change.options.unique;
+        self.change_columns(holder, ("column.create", &detail), unique, move |transaction, holder, id| {
             let columns = column::list(transaction, holder.id)?;
             if columns.len() >= MAX_COLUMNS {
                 return Err(Error::exhausted(format!("a {} has at most {MAX_COLUMNS} columns", holder.kind))
@@ -171,7 +173,8 @@ impl Session {
     pub async fn change_column(&self, holder: &Target, id: Id, change: ColumnChange) -> Result<()> {
         check_choices(&change.kind)?;
         let detail = change.name.as_str().to_owned();
-        self.change_columns(holder, "column.change", &detail, move |transaction, holder, _| {
+        let unique = change.options.unique;
+        self.change_columns(holder, ("column.change", &detail), unique, move |transaction, holder, _| {
             let mut columns = column::list(transaction, holder.id)?;
             let mut row = holder.take_column(&mut columns, id)?;
             refuse_other_kind(&row, &change.kind)?;
@@ -189,8 +192,7 @@ impl Session {
             row.folded = change.name.folded();
             row.kind = change.kind.clone();
             row.required = change.required;
-            row.content_type_id = change.content_type_id;
-            if row.role == Some(ColumnRole::Title) && (!row.required || row.content_type_id.is_some()) {
+            if row.role == Some(ColumnRole::Title) && (!row.required || change.content_type_id.is_some()) {
                 return Err(Error::conflict(format!(
                     "\"{}\" gives the rows their titles: it is required in every row",
                     row.name
@@ -198,6 +200,8 @@ impl Session {
                 .with_code(Code::TitleColumn));
             }
             let before = ColumnOptions::stored(&row)?;
+            let changes_type = row.content_type_id != change.content_type_id;
+            row.content_type_id = change.content_type_id;
             if change.options.formula.is_empty() && !before.formula.is_empty() {
                 return Err(invalid(format!("\"{}\" is calculated: it needs a formula", row.name)));
             }
@@ -218,7 +222,8 @@ impl Session {
                 refuse_repeated(transaction, holder.id, &row)?;
             }
             column::update(transaction, &row)?;
-            match after.formula == before.formula {
+            // Formulas also read a column of a content type only in items of that type.
+            match after.formula == before.formula && !changes_type {
                 true => Ok(()),
                 false => recompute::begin(transaction, holder.id, holder.kind),
             }
@@ -234,7 +239,7 @@ impl Session {
     /// formula of another one names.
     #[boxed]
     pub async fn delete_column(&self, holder: &Target, id: Id) -> Result<()> {
-        self.change_columns(holder, "column.delete", &id.to_string(), move |transaction, holder, _| {
+        self.change_columns(holder, ("column.delete", &id.to_string()), false, move |transaction, holder, _| {
             let mut columns = column::list(transaction, holder.id)?;
             let column = holder.take_column(&mut columns, id)?;
             if column.role == Some(ColumnRole::Title) {
@@ -259,7 +264,7 @@ impl Session {
     #[boxed]
     pub async fn create_content_type(&self, library: &Target, name: &Name) -> Result<Id> {
         let content_type = name.clone();
-        self.change_columns(library, "content-type.create", name.as_str(), move |transaction, library, id| {
+        self.change_columns(library, ("content-type.create", name.as_str()), false, move |transaction, library, id| {
             if library.kind != NodeKind::Library {
                 return Err(Error::conflict("only libraries have content types").with_code(Code::WrongKind));
             }
@@ -278,7 +283,7 @@ impl Session {
     /// `NotFound`; `Forbidden`.
     #[boxed]
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
-        self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
+        self.change_columns(library, ("content-type.delete", &id.to_string()), false, move |transaction, library, _| {
             require_type(transaction, library.id, Some(id))?;
             let columns = column::list(transaction, library.id)?;
             let (gone, kept): (Vec<_>, Vec<_>) = columns.into_iter().partition(|one| one.content_type_id == Some(id));
@@ -293,12 +298,12 @@ impl Session {
     }
 
     /// Runs a change of the columns of a library or list. The identifier passed to `change` is for the object that it
-    /// creates, if any.
+    /// creates, if any. `unique` blocks other changes: values would not be checked by a rule that is new to them.
     async fn change_columns(
         &self,
         holder: &Target,
-        action: &'static str,
-        detail: &str,
+        (action, detail): (&'static str, &str),
+        unique: bool,
         mut change: impl FnMut(&mut Transaction<'_>, &Holder, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
         let located = self.library(holder).await?;
@@ -317,7 +322,7 @@ impl Session {
             guard.record(transaction, holder.id, action, detail.as_str())?;
             Ok(id)
         };
-        guard.write(write).await.map_err(name_conflict)
+        guard.exclusive_when(unique).write(write).await.map_err(name_conflict)
     }
 }
 

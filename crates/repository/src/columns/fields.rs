@@ -8,26 +8,16 @@ use database::content::revision::{self, Revision};
 use database::content::{library, record};
 use model::{Code, ColumnRole, ColumnValue, Error, Id, NodeKind, Result, Timestamp, Versioning};
 
-use super::field_change::FieldChange;
+use super::field_change::{Completing, FieldChange};
 use super::lookups::FoundEntries;
-use super::set::{ColumnSet, TakenValues};
+use super::set::ColumnSet;
+use super::unique::TakenValues;
 use crate::session::guard::Guard;
 
 /// Limit on the bytes of the stored fields of one item.
 const MAX_BYTES: usize = 256 << 10;
 /// Limit on the characters of a title, which every listing shows.
 const MAX_TITLE: usize = 255;
-
-/// Kind of change whose fields are completed.
-#[derive(Clone, Copy)]
-pub(crate) enum Completing<'f> {
-    /// A new row that somebody enters: default values, calculated ones, and all checks.
-    NewRow,
-    /// A new document, or a row of a template: as a new row, but without checks, which judge what people enter.
-    Unchecked,
-    /// A change of these fields: calculated values, and the checks that read a changed field.
-    Edit(&'f Fields),
-}
 
 /// Completes a change that somebody makes, and returns the fields after it.
 ///
@@ -43,18 +33,18 @@ pub(crate) fn complete<'a>(
     let nothing = Fields::default();
     let before = match completing {
         Completing::NewRow | Completing::Unchecked => {
-            columns.add_defaults(change, caller);
+            columns.add_defaults(change, None, caller);
             &nothing
         }
         Completing::Edit(before) => before,
+        Completing::Retype(before) => {
+            columns.add_defaults(change, Some(before), caller);
+            before
+        }
     };
     let after = recalculate(columns, change, before);
     check_length(before, &after)?;
-    match completing {
-        Completing::NewRow => columns.check(None, &after, caller)?,
-        Completing::Edit(before) => columns.check(Some(before), &after, caller)?,
-        Completing::Unchecked => {}
-    }
+    columns.check(change, completing, &after, caller)?;
     Ok(after)
 }
 
@@ -73,7 +63,7 @@ pub(crate) fn give_defaults(transaction: &mut Transaction<'_>, guard: &Guard, do
     if !columns.has_defaults() {
         return Ok(());
     }
-    let mut change = FieldChange::default();
+    let mut change = FieldChange::default().of_type(document.content_type_id);
     match complete(&columns, &mut change, Completing::Unchecked, guard.caller())?.is_empty() {
         true => Ok(()),
         false => record::change(transaction, document, &Fields::default(), &change.fields()),
@@ -120,28 +110,34 @@ pub(crate) fn title_of(columns: &[ColumnRow], fields: &Fields) -> Result<Option<
 }
 
 /// Stores the fields of an item after a change and what follows from it, and returns whether they differ from those
-/// before. Of a document or folder, time and author of the last change are left to the caller.
+/// before. `is_retyped` tells that the item had another content type until now. Of a document or folder, time and author
+/// of the last change are left to the caller.
 pub(crate) fn store<'a>(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
     item: &NodeRow,
     columns: &'a ColumnSet,
-    mut change: FieldChange<'a>,
+    change: FieldChange<'a>,
+    is_retyped: bool,
 ) -> Result<bool> {
+    let mut change = change.of_type(item.content_type_id);
     let mut before = record::find(transaction, item.id)?.unwrap_or_default();
     if item.kind == NodeKind::Row {
         drop_removed(columns.rows(), &mut before);
     }
-    let after = complete(columns, &mut change, Completing::Edit(&before), guard.caller())?;
+    let completing = if is_retyped { Completing::Retype(&before) } else { Completing::Edit(&before) };
+    let after = complete(columns, &mut change, completing, guard.caller())?;
     if let Some(refusal) = FoundEntries::default().refusal(transaction, guard, columns, &before, &after)? {
         return Err(refusal);
     }
     if item.kind == NodeKind::Row {
         check_required(columns.rows(), &after)?;
-        let mut taken = TakenValues::default();
-        if let Some(refusal) = taken.take(transaction, columns, item.parent_id, Some(item.id), &before, &after)? {
-            return Err(refusal);
-        }
+    }
+    let mut taken = TakenValues::default();
+    if let Some(refusal) = taken.take(transaction, columns, Some(item.id), &before, &after)? {
+        return Err(refusal);
+    }
+    if item.kind == NodeKind::Row {
         return Ok(replace(transaction, guard, item, columns.rows(), &before, &change)?.is_some());
     }
     if before != after {
@@ -194,7 +190,7 @@ pub(crate) fn store_known(
 ) -> Result<bool> {
     let columns = ColumnSet::read(transaction, document.library_id)?;
     let before = record::find(transaction, document.id)?.unwrap_or_default();
-    let mut change = columns.known_change(values);
+    let mut change = columns.known_change(values).of_type(document.content_type_id);
     let differs = recalculate(&columns, &mut change, &before) != before;
     if differs {
         record::change(transaction, document, &before, &change.fields())?;

@@ -10,6 +10,7 @@ mod options;
 pub(crate) mod recompute;
 mod rules;
 mod set;
+mod unique;
 mod values;
 
 pub use definitions::{Column, ColumnChange, ContentType, named_columns};
@@ -19,11 +20,12 @@ pub use rules::is_built_in_column;
 pub use values::ValuesChange;
 
 pub(crate) use definitions::{MAX_COLUMNS, add_title_column, unnamed_columns};
-pub(crate) use field_change::FieldChange;
+pub(crate) use field_change::{Completing, FieldChange};
 pub(crate) use lookups::FoundEntries;
 pub(crate) use lookups::MAX_LOOKUPS;
 pub(crate) use options::{
     MAX_DESCRIPTION, MAX_MESSAGE, WITH_NOW_AND_ME, check_all, checked as checked_options, invalid as invalid_formula,
 };
 pub(crate) use rules::MAX_CHOICES;
-pub(crate) use set::{ColumnSet, TakenValues};
+pub(crate) use set::ColumnSet;
+pub(crate) use unique::TakenValues;

@@ -9,7 +9,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Limit on the unique columns of one list. Each is looked up for each row that changes.
+/// Limit on the unique columns of one library or list. Each is looked up for each item that changes.
 const MAX_UNIQUE: usize = 10;
 /// Limit on the bytes of the stored options of all columns of a library or list. Every change of an item reads them.
 const MAX_STORED: usize = 64 << 10;
@@ -36,7 +36,7 @@ pub struct ColumnOptions {
     /// Message to authors whose values do not pass the check.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Set when no two rows may have the same value.
+    /// Set when no two items may have the same value.
     #[serde(skip_serializing_if = "is_false")]
     pub unique: bool,
     /// Description of what to enter.
@@ -173,9 +173,6 @@ fn check_texts(options: &ColumnOptions) -> Result<()> {
 fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind) -> Result<()> {
     let ColumnOptions { formula, default, check, unique, .. } = options;
     let has_some = !formula.is_empty() || !default.is_empty() || !check.is_empty() || *unique;
-    if has_some && column.content_type_id.is_some() {
-        return Err(invalid("columns of content types have no formula, default value or check"));
-    }
     if has_some && column.kind.takes_multiple() {
         return Err(invalid(format!(
             "\"{}\" takes several values: it cannot have a formula, a default value, a check or the rule against \
@@ -183,8 +180,12 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
             column.name
         )));
     }
-    if *unique && holder != NodeKind::List {
-        return Err(invalid("only columns of lists can have values that are unique"));
+    if *unique && !default.is_empty() && holder == NodeKind::Library {
+        return Err(invalid(format!(
+            "\"{}\" has a default value, which every new document would share: leave it or the rule against duplicates \
+             out",
+            column.name
+        )));
     }
     if formula.is_empty() {
         return Ok(());
@@ -263,8 +264,10 @@ pub(crate) fn check_all(columns: &[ColumnRow]) -> Result<()> {
         }
     }
     if unique > MAX_UNIQUE {
-        return Err(Error::exhausted(format!("a list has at most {MAX_UNIQUE} columns that take no value twice"))
-            .with_code(Code::TooMany));
+        return Err(Error::exhausted(format!(
+            "a library or list has at most {MAX_UNIQUE} columns that take no value twice"
+        ))
+        .with_code(Code::TooMany));
     }
     let all: Vec<(Id, &Formula)> = formulas.iter().map(|(id, formula)| (*id, formula)).collect();
     let names: HashMap<String, &str> = columns.iter().map(|column| (column.id.to_string(), &*column.name)).collect();

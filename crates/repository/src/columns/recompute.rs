@@ -13,6 +13,7 @@ use model::{Id, NodeKind, Result, Timestamp};
 use super::field_change::FieldChange;
 use super::fields::recalculate;
 use super::set::ColumnSet;
+use super::unique::refuse_taken;
 use crate::Repository;
 use crate::items::attachments::is_attachment;
 
@@ -112,9 +113,12 @@ fn record_end(transaction: &mut Transaction<'_>, holder: &NodeRow, actor: Id) ->
     event::insert(transaction, &event)
 }
 
-/// Notes that the calculated fields of a library or list are out of date, and computes those of the first rows of a
-/// list.
+/// Notes that the calculated fields of a library or list are out of date, if it has any, and computes those of the first
+/// rows of a list.
 pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKind) -> Result<()> {
+    if !ColumnSet::read(transaction, holder)?.has_calculated() {
+        return Ok(());
+    }
     library::set_recompute_after(transaction, holder, Some(Id::NONE))?;
     if kind == NodeKind::List {
         let rows = node::rows(transaction, holder, AT_ONCE)?;
@@ -123,14 +127,21 @@ pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKin
     Ok(())
 }
 
-/// Computes the calculated fields of an item that came from another library. Of what is in a folder they are computed
-/// later.
+/// Computes the calculated fields of an item that came from another library, and refuses it if another item has a value
+/// that no two may have. Of what is in a folder, calculated fields are computed later.
+///
+/// # Errors
+/// `Conflict` with code `value_taken`.
 pub(crate) fn arrived(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     let Some(item) = node::find(transaction, item)? else { return Ok(()) };
     if !column::have_options(transaction, item.library_id)? {
         return Ok(());
     }
     let columns = ColumnSet::read(transaction, item.library_id)?;
+    // What a whole library brings along was checked there.
+    if !item.kind.defines_columns() {
+        refuse_taken(transaction, &columns, &item)?;
+    }
     match columns.has_calculated() {
         true if item.kind.is_container() => library::set_recompute_after(transaction, item.library_id, Some(Id::NONE)),
         true => compute(transaction, &columns, &item),
@@ -165,7 +176,7 @@ fn compute(transaction: &mut Transaction<'_>, columns: &ColumnSet, item: &NodeRo
     if item.library_id != columns.library() || is_attachment(transaction, item)? {
         return Ok(());
     }
-    let mut change = FieldChange::default();
+    let mut change = FieldChange::default().of_type(item.content_type_id);
     match recalculate(columns, &mut change, &before) == before {
         true => Ok(()),
         false => record::change(transaction, item, &before, &change.fields()),

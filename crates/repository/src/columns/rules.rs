@@ -2,8 +2,7 @@
 
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
-use database::content::record;
-use model::{Code, ColumnKind, Error, Id, Name, NodeKind, Result, SortValue};
+use model::{Code, ColumnKind, Error, Id, Name, NodeKind, Result};
 
 use super::lookups::MAX_LOOKUPS;
 use super::options::ColumnOptions;
@@ -89,19 +88,6 @@ pub(super) fn refuse_read(others: &[ColumnRow], column: &ColumnRow) -> Result<()
         }
     }
     Ok(())
-}
-
-/// Refuses to make a column unique in which rows of a list have the same value.
-pub(super) fn refuse_repeated(transaction: &mut Transaction<'_>, list: Id, column: &ColumnRow) -> Result<()> {
-    match record::repeated(transaction, list, column.slot, SortValue::EMPTY.number)? {
-        false => Ok(()),
-        true => Err(Error::conflict(format!(
-            "some rows have the same value in \"{}\": sort the list by it, and change them first",
-            column.name
-        ))
-        .with_code(Code::ValueTaken)
-        .naming(&[column.name.as_str()])),
-    }
 }
 
 pub(super) fn check_choices(kind: &ColumnKind) -> Result<()> {

@@ -7,10 +7,9 @@ use std::collections::{HashMap, HashSet};
 use database::Reader;
 use database::content::column::{self, ColumnRow};
 use database::content::fields::Fields;
-use database::content::record;
 use model::{Code, ColumnValue, Error, Formula, FormulaContext, Id, Outcome, Result, Timestamp, order_of};
 
-use super::field_change::FieldChange;
+use super::field_change::{Completing, FieldChange};
 use super::options::{ColumnOptions, WITH_NOW_AND_ME, WITHOUT_NOW_AND_ME, formula_columns};
 
 /// Limit on the steps of the default values of one item, on those of its calculated columns, and on those of its
@@ -45,10 +44,6 @@ struct Check {
     message: String,
 }
 
-/// Values of unique columns that an earlier change of the same request sets.
-#[derive(Default)]
-pub(crate) struct TakenValues(HashSet<(i64, u64, String)>);
-
 impl ColumnSet {
     /// Reads the columns of a library or list.
     ///
@@ -56,6 +51,17 @@ impl ColumnSet {
     /// `Corrupt` for options that cannot be read.
     pub(crate) fn read(reader: &mut Reader<'_>, library: Id) -> Result<Self> {
         Self::new(column::list(reader, library)?)
+    }
+
+    /// Returns the slots of the columns of a library or list in which no two items may have the same value.
+    ///
+    /// # Errors
+    /// Those of [`ColumnSet::read`].
+    pub(crate) fn unique_slots(reader: &mut Reader<'_>, library: Id) -> Result<Vec<i64>> {
+        match column::have_options(reader, library)? {
+            true => Ok(Self::read(reader, library)?.unique().map(|column| column.slot).collect()),
+            false => Ok(Vec::new()),
+        }
     }
 
     /// Prepares columns, which are all those of a library or list.
@@ -125,6 +131,11 @@ impl ColumnSet {
         self.positions.get(&id).map(|at| &self.rows[*at])
     }
 
+    /// The columns in which no two items may have the same value.
+    pub(super) fn unique(&self) -> impl Iterator<Item = &ColumnRow> {
+        self.unique.iter().map(|at| &self.rows[*at])
+    }
+
     /// Returns whether a new item gets values that its author does not set.
     pub(super) fn has_defaults(&self) -> bool {
         !self.defaults.is_empty()
@@ -178,14 +189,16 @@ impl ColumnSet {
         )
     }
 
-    /// Adds to the change of a new item the default values of columns that it does not name.
-    pub(super) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, caller: Id) {
+    /// Adds to a change the default values of columns that it does not name. A new item gets those of all its columns.
+    /// One that has the fields `before` and gets another content type gets those of the type's columns that are empty.
+    pub(super) fn add_defaults<'a>(&'a self, change: &mut FieldChange<'a>, before: Option<&Fields>, caller: Id) {
         let context = FormulaContext { now: Timestamp::now(), me: caller };
         let (mut steps, mut room) = (self.steps(), MAX_TEXTS);
         let begun = steps;
         for (at, formula) in &self.defaults {
             let column = &self.rows[*at];
-            if change.sets(column.id) {
+            let is_new = before.is_none_or(|before| column.content_type_id.is_some() && !before.has(column.slot));
+            if !is_new || !change.concerns(column) || change.sets(column.id) {
                 continue;
             }
             if let Outcome::Value(value) = formula.evaluate_within(&|_| None, &context, &mut steps) {
@@ -199,7 +212,8 @@ impl ColumnSet {
     }
 
     /// Adds to a change the values that follow from it. A formula without a result, or with one that its column cannot
-    /// take, gives an empty field; so does one that would be too much work, or too much text, with those before it.
+    /// take, gives an empty field; so does one that would be too much work, or too much text, with those before it, and
+    /// one of a content type that the item does not have.
     pub(super) fn calculate<'a>(&'a self, change: &mut FieldChange<'a>, before: &Fields) {
         if self.calculated.is_empty() {
             return;
@@ -211,7 +225,11 @@ impl ColumnSet {
         let begun = steps;
         for (at, formula) in &self.calculated {
             let column = &self.rows[*at];
-            let value = match formula.evaluate_within(&|id| self.value(&fields, id), &context, &mut steps) {
+            let outcome = match change.concerns(column) {
+                true => formula.evaluate_within(&|id| self.value(&fields, id, change), &context, &mut steps),
+                false => Outcome::Empty,
+            };
+            let value = match outcome {
                 Outcome::Value(value) => Some(value).filter(|value| column.kind.check(value).is_ok()),
                 Outcome::Empty | Outcome::Error(_) => None,
             };
@@ -247,31 +265,38 @@ impl ColumnSet {
         }
     }
 
-    /// Refuses fields that do not pass a check on which they have a bearing: all checks for a new item, and otherwise
-    /// those that read a field that changes.
+    /// Refuses fields that do not pass a check on which the change has a bearing: all checks for a new item, and
+    /// otherwise those that read a field that changes. With another content type, all columns of content types change.
     ///
     /// # Errors
     /// `Invalid` with code `check_failed`.
-    pub(super) fn check(&self, before: Option<&Fields>, after: &Fields, caller: Id) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        change: &FieldChange<'_>,
+        completing: Completing<'_>,
+        after: &Fields,
+        caller: Id,
+    ) -> Result<()> {
         if self.checks.is_empty() {
             return Ok(());
         }
         let context = FormulaContext { now: Timestamp::now(), me: caller };
-        let changed: HashSet<Id> = match before {
-            Some(before) => {
-                let differs = |column: &&ColumnRow| before.differs_from(after, column.slot);
-                self.rows.iter().filter(differs).map(|column| column.id).collect()
-            }
-            None => HashSet::new(),
+        let changes = |column: &&ColumnRow| match completing {
+            Completing::Unchecked => false,
+            Completing::NewRow => true,
+            Completing::Edit(before) => before.differs_from(after, column.slot),
+            Completing::Retype(before) => column.content_type_id.is_some() || before.differs_from(after, column.slot),
         };
+        let changed: HashSet<Id> = self.rows.iter().filter(changes).map(|column| column.id).collect();
         let mut steps = self.steps();
         let begun = steps;
         for check in &self.checks {
-            if before.is_some() && check.reads.is_disjoint(&changed) {
+            let column = &self.rows[check.column];
+            if check.reads.is_disjoint(&changed) || !change.concerns(column) {
                 continue;
             }
-            let column = &self.rows[check.column];
-            let reason = match check.formula.evaluate_within(&|id| self.value(after, id), &context, &mut steps) {
+            let value = |id| self.value(after, id, change);
+            let reason = match check.formula.evaluate_within(&value, &context, &mut steps) {
                 Outcome::Value(ColumnValue::YesNo(false)) if check.message.is_empty() => {
                     let text = check.formula.text(&formula_columns(&self.rows));
                     match text.char_indices().nth(MAX_SHOWN) {
@@ -294,44 +319,11 @@ impl ColumnSet {
         Ok(())
     }
 
-    fn value(&self, fields: &Fields, id: Id) -> Option<ColumnValue> {
-        let column = self.find(id)?;
+    /// Returns the value that a formula reads. A field of a content type that the item does not have is empty to it.
+    fn value(&self, fields: &Fields, id: Id, change: &FieldChange<'_>) -> Option<ColumnValue> {
+        let column = self.find(id).filter(|column| change.concerns(column))?;
         // A field that its column cannot have counts as empty here. Reading the item reports it.
         fields.get(column.slot, &column.kind).ok().flatten()
-    }
-}
-
-impl TakenValues {
-    /// Takes the new values of a row in unique columns. Returns the refusal, with code `value_taken`, if another row of
-    /// the list has one of them. Texts are compared by their first 100 characters, in whatever case. `item` is the row
-    /// that changes, if it exists.
-    pub(crate) fn take(
-        &mut self,
-        reader: &mut Reader<'_>,
-        columns: &ColumnSet,
-        list: Id,
-        item: Option<Id>,
-        before: &Fields,
-        after: &Fields,
-    ) -> Result<Option<Error>> {
-        let mut new = Vec::with_capacity(columns.unique.len());
-        for at in &columns.unique {
-            let column = &columns.rows[*at];
-            let Some(value) = after.sort_value(column.slot) else { continue };
-            if before.sort_value(column.slot).as_ref() == Some(&value) {
-                continue;
-            }
-            // The sum makes 0 of a negative 0, as the database compares them.
-            let key = (column.slot, (value.number + 0.0).to_bits(), value.text.clone());
-            // One of two is not the row itself.
-            let holders = record::with_value(reader, list, column.slot, &value, 2)?;
-            if self.0.contains(&key) || holders.iter().any(|holder| Some(*holder) != item) {
-                return Ok(Some(value_taken(column)));
-            }
-            new.push(key);
-        }
-        self.0.extend(new);
-        Ok(None)
     }
 }
 
@@ -341,10 +333,4 @@ fn takes_room(value: &ColumnValue, room: &mut usize) -> bool {
     let fits = bytes <= *room;
     *room -= if fits { bytes } else { 0 };
     fits
-}
-
-fn value_taken(column: &ColumnRow) -> Error {
-    Error::conflict(format!("another row has this value in \"{}\": enter another one", column.name))
-        .with_code(Code::ValueTaken)
-        .naming(&[column.name.as_str()])
 }

@@ -7,6 +7,7 @@ use model::{Code, ColumnValue, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::Preconditions;
 use crate::items::attachments::is_attachment;
+use crate::items::tree::moved_meanwhile;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
@@ -59,7 +60,7 @@ impl Session {
         let read = move |reader: &mut Reader<'_>, located: &Viewed| {
             let columns = ColumnSet::read(reader, located.node().library_id)?;
             let mut change = FieldChange::default();
-            columns.add_defaults(&mut change, caller);
+            columns.add_defaults(&mut change, None, caller);
             Ok(change.fields().into_iter().filter_map(|(column, value)| Some((column.id, value?.clone()))).collect())
         };
         Ok(self.view(holder, read).await?.1)
@@ -69,8 +70,8 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden`; `Invalid` with code `invalid_value`, `fields_too_long` or `column_required`; `Conflict`
-    /// with code `value_changed` when a column holds another value than it must, and with code `precondition_failed`
-    /// when a row is not in the expected revision.
+    /// with code `value_changed` when a column holds another value than it must, with code `value_taken`, and with code
+    /// `precondition_failed` when a row is not in the expected revision.
     #[boxed]
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
         let ValuesChange { values, was, content_type, preconditions } = change;
@@ -86,11 +87,14 @@ impl Session {
         let (id, path, found) = (located.node().id, located.path(), located.clone());
         let (kind, library) = (located.node().kind, located.node().library_id);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            if kind == NodeKind::Row {
-                // Under this lock no other row gets a value that must be unique, and no column changes.
+            if kind == NodeKind::Row || !ColumnSet::unique_slots(transaction, library)?.is_empty() {
+                // Under this lock no other item gets a value that must be unique, and no column changes.
                 library::lock(transaction, library)?;
             }
-            let row = guard.lock_row(transaction, id)?;
+            let mut row = guard.lock_row(transaction, id)?;
+            if row.library_id != library {
+                return Err(moved_meanwhile(&row.name));
+            }
             guard.require_free(transaction, checked, &row)?;
             if is_attachment(transaction, &row)? {
                 return Err(Error::conflict("the columns of a list are for its rows, not for their attachments")
@@ -100,14 +104,15 @@ impl Session {
             refuse_overtaken(transaction, id, &was)?;
             let columns = ColumnSet::read(transaction, row.library_id)?;
             let change = columns.change(&values)?;
-            let same_type = content_type.is_none_or(|wanted| wanted == row.content_type_id);
-            if let Some(content_type) = content_type {
+            let other_type = content_type.filter(|wanted| *wanted != row.content_type_id);
+            if let Some(content_type) = other_type {
                 require_type(transaction, row.library_id, content_type)?;
                 node::set_content_type(transaction, id, content_type)?;
+                row.content_type_id = content_type;
             }
-            let changed = fields::store(transaction, guard, &row, &columns, change)?;
+            let changed = fields::store(transaction, guard, &row, &columns, change, other_type.is_some())?;
             // Saving the same values again neither touches the item nor records an event.
-            if !changed && same_type {
+            if !changed && other_type.is_none() {
                 return Ok(());
             }
             if row.kind != NodeKind::Row {

@@ -12,7 +12,7 @@ use model::{Code, Error, Id, Name, NodeKind, Result, Timestamp, VersionNumber, V
 
 use crate::columns::carried::Carried;
 use crate::columns::copy_definitions::copy_definitions;
-use crate::columns::recompute;
+use crate::columns::{ColumnSet, recompute};
 use crate::documents::library_of;
 use crate::look::options::SiteOptions;
 use crate::session::guard::Guard;
@@ -82,7 +82,9 @@ struct LibraryPlan {
     keeps_published: bool,
     /// Columns and content types, if the library is another one than before.
     carried: Option<Carried>,
-    /// True once a copy got values in another library.
+    /// Slots of columns without duplicates, if the library is the same: copies have no values in them.
+    left_out: Vec<i64>,
+    /// True once a copy got other values than its original.
     has_values: bool,
 }
 
@@ -98,10 +100,14 @@ impl<'a> Copier<'a> {
         let mut plans = HashMap::new();
         if destination.kind != NodeKind::Site {
             let is_same = from == destination.library_id;
-            let carried = if is_same { None } else { Some(Carried::between(transaction, from, destination)?) };
+            let (carried, left_out) = match is_same {
+                true => (None, ColumnSet::unique_slots(transaction, from)?),
+                false => (Some(Carried::between(transaction, from, destination)?), Vec::new()),
+            };
             let settings = library_of(transaction, destination)?;
             let first_version = first_version(settings.versioning);
-            plans.insert(from, LibraryPlan { first_version, keeps_published: false, carried, has_values: false });
+            let plan = LibraryPlan { first_version, keeps_published: false, carried, left_out, has_values: false };
+            plans.insert(from, plan);
         }
         Ok(Self {
             guard,
@@ -219,6 +225,7 @@ impl<'a> Copier<'a> {
             first_version: first_version(settings.versioning),
             keeps_published: settings.may_publish(self.source.access.rights(copy.scope_id)),
             carried: Some(carried),
+            left_out: Vec::new(),
             has_values: false,
         };
         self.plans.insert(row.id, plan);
@@ -279,9 +286,8 @@ impl<'a> Copier<'a> {
         for content in &stored {
             version::insert(transaction, content)?;
         }
-        let carried = plan.carried.as_ref();
-        let stored = store_values(transaction, &ids, &copies, carried, &self.copies)?;
-        let have_values = stored.bytes > 0 && carried.is_some();
+        let stored = store_values(transaction, &ids, &copies, plan, &self.copies)?;
+        let have_values = stored.bytes > 0 && (plan.carried.is_some() || !plan.left_out.is_empty());
         self.work.add(stored.bytes, stored.entries)?;
         if let Some(plan) = self.plans.get_mut(&first.library_id) {
             plan.has_values |= have_values;
@@ -304,7 +310,7 @@ fn store_values(
     transaction: &mut Transaction<'_>,
     originals: &[Id],
     copies: &[NodeRow],
-    carried: Option<&Carried>,
+    plan: &LibraryPlan,
     all: &HashMap<Id, Id>,
 ) -> Result<Work> {
     let mut known: HashMap<Id, Fields> = record::find_many(transaction, originals)?.into_iter().collect();
@@ -314,7 +320,8 @@ fn store_values(
         // A row has index entries for empty fields, too.
         let fields = known.remove(original);
         let Some(mut fields) = fields.or_else(|| (copy.kind == NodeKind::Row).then(Fields::default)) else { continue };
-        if let Some(carried) = carried {
+        plan.left_out.iter().for_each(|slot| fields.set(*slot, None));
+        if let Some(carried) = &plan.carried {
             fields = carried.copied(&fields, all)?;
         }
         match copy.kind {

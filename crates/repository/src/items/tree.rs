@@ -40,14 +40,12 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
 /// Locks and returns the item. Refuses if it was moved or deleted since it was found.
 pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
     let row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
-    if row.parent_id != parent {
-        return Err(Error::conflict(format!(
-            "\"{}\" was moved or deleted in the meantime: find it again, then repeat",
-            row.name
-        ))
-        .with_code(Code::MovedMeanwhile));
-    }
-    Ok(row)
+    if row.parent_id == parent { Ok(row) } else { Err(moved_meanwhile(&row.name)) }
+}
+
+pub(crate) fn moved_meanwhile(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" was moved or deleted in the meantime: find it again, then repeat"))
+        .with_code(Code::MovedMeanwhile)
 }
 
 /// Refuses when another user has checked out a document in the subtree. The error names the document only if the caller

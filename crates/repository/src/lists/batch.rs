@@ -9,8 +9,8 @@ use database::content::node::{self, NodeRow};
 use database::content::{attachment, library, record};
 use model::{Code, ColumnValue, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::columns::fields::{self, Completing, check_required, complete, drop_removed, recalculate, title_of};
-use crate::columns::{ColumnSet, FieldChange, FoundEntries, TakenValues};
+use crate::columns::fields::{self, check_required, complete, drop_removed, recalculate, title_of};
+use crate::columns::{ColumnSet, Completing, FieldChange, FoundEntries, TakenValues};
 use crate::items::moving::leave;
 use crate::items::remove::recycle;
 use crate::items::tree::{held_parent, refuse_held, subtree_rights};
@@ -266,7 +266,7 @@ impl<'a> Batch<'a> {
     ) -> Result<Option<Error>> {
         let refusal = others.entries.refusal(transaction, self.guard, &self.columns, before, after)?;
         match refusal {
-            None => others.taken.take(transaction, &self.columns, self.list.id, item, before, after),
+            None => others.taken.take(transaction, &self.columns, item, before, after),
             refusal => Ok(refusal),
         }
     }
@@ -341,7 +341,7 @@ impl<'a> Batch<'a> {
         if let Some(refusal) = others.entries.refusal(transaction, self.guard, &self.columns, known, &fields)? {
             return Err(refusal);
         }
-        match others.taken.take(transaction, &self.columns, self.list.id, None, &nothing, &fields)? {
+        match others.taken.take(transaction, &self.columns, None, &nothing, &fields)? {
             Some(refusal) => Err(refusal),
             None => Ok(fields),
         }

@@ -18,8 +18,8 @@ use super::format::{Holds, ListTemplate, invalid, kind_of, value_of};
 use super::formulas::{condition_of, set_options};
 use super::pages::{self, PageTexts, PlannedPage};
 use super::view_query::{self, NamedColumn};
-use crate::columns::fields::{Completing, complete, title_of};
-use crate::columns::{ColumnSet, TakenValues};
+use crate::columns::fields::{complete, title_of};
+use crate::columns::{ColumnSet, Completing, TakenValues};
 use crate::content::saved_views::MAX_VIEW_BYTES;
 use crate::session::guard::{Checked, Guard};
 use crate::session::target::join;
@@ -251,7 +251,7 @@ impl<'a> Plan<'a> {
             let of_row = complete(columns, &mut change, Completing::Unchecked, self.guard.caller())?;
             let taken = taken_of.entry(node.library_id).or_default();
             let nothing = Fields::default();
-            if let Some(refusal) = taken.take(transaction, columns, node.library_id, None, &nothing, &of_row)? {
+            if let Some(refusal) = taken.take(transaction, columns, None, &nothing, &of_row)? {
                 return Err(invalid(format!("its row {}: {}", node.name, refusal.message())));
             }
             bytes += of_row.stored_bytes();

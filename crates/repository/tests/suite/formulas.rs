@@ -244,10 +244,6 @@ async fn unique_columns_take_no_value_twice() {
         change(&admin, &list, vec![RowChange::Delete { row: rows[0], revision: None }]).await;
         let outcomes = change(&admin, &list, vec![add("j", "x1")]).await;
         assert_eq!(code(&outcomes[0]), None);
-        let library = at("Documents");
-        let options = ColumnOptions { unique: true, ..ColumnOptions::default() };
-        let refused = with_options(&admin, &library, "Code", ColumnKind::Text, options).await.unwrap_err();
-        assert_eq!(refused.code(), Code::InvalidFormula);
     })
     .await;
 }

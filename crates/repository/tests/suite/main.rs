@@ -10,6 +10,7 @@ mod first_start;
 mod formula_limits;
 mod formulas;
 mod happenings;
+mod library_columns;
 mod library_moves;
 mod list_limits;
 mod listings;

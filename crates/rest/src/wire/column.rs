@@ -41,7 +41,7 @@ pub struct ColumnJson {
     pub check: String,
     /// Message to authors whose values do not pass the check; empty for a message from the formula.
     pub message: String,
-    /// Set when no two rows may have the same value. Texts are compared by their first 100 characters, in whatever
+    /// Set when no two items may have the same value. Texts are compared by their first 100 characters, in whatever
     /// case.
     pub unique: bool,
     /// Description of what to enter.
@@ -136,7 +136,7 @@ pub struct ColumnForm {
     #[serde(default)]
     #[schema(value_type = super::rules::CheckMessage)]
     pub message: String,
-    /// Set when no two rows may have the same value.
+    /// Set when no two items may have the same value.
     #[serde(default)]
     pub unique: bool,
     /// Description of what to enter.

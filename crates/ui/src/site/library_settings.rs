@@ -159,14 +159,14 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
     if !is_calculated {
         fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
     }
-    if !types.is_empty() && !is_calculated {
+    if !types.is_empty() {
         let present = column.and_then(|column| column.content_type_id);
         let all = Choice::new("", page.s("column.all-types"), present.is_none());
         let some = types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, present == Some(kind.id)));
         let choices = std::iter::once(all).chain(some).collect();
         fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
     }
-    fields.extend(options_fields(page, library, column, &options));
+    fields.extend(options_fields(page, column, &options));
     let action = column.map_or("new".to_owned(), |column| column.id.to_string());
     Form {
         page,
@@ -182,16 +182,13 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
 }
 
 /// Returns the fields for formula, default value and checks. A column is calculated from its creation, or never.
-fn options_fields(page: &Page, holder: &Item, column: Option<&Column>, options: &ColumnOptions) -> Vec<Field> {
+fn options_fields(page: &Page, column: Option<&Column>, options: &ColumnOptions) -> Vec<Field> {
     let line = |name: &'static str, label: &str, hint: &str, value: &str| Field::line(name, label, value).hint(hint);
     let formula = line("formula", page.s("column.formula"), page.s("column.formula-hint"), &options.formula);
     if column.is_some_and(Column::is_calculated) {
         return vec![formula];
     }
-    let mut fields = Vec::new();
-    if holder.kind == NodeKind::List {
-        fields.push(Field::of("unique", page.s("column.unique"), Input::Tick(options.unique)));
-    }
+    let mut fields = vec![Field::of("unique", page.s("column.unique"), Input::Tick(options.unique))];
     fields.push(line("default", page.s("column.default"), page.s("column.default-hint"), &options.default));
     fields.push(line("check", page.s("column.check"), page.s("column.check-hint"), &options.check));
     fields.push(line("message", page.s("column.message"), page.s("column.message-hint"), &options.message));

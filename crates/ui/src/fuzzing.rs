@@ -20,6 +20,7 @@ use super::frame::value_format;
 use http_core::protocol::fuzzing::block_on;
 use http_core::protocol::time;
 use http_core::server::request_body::ReadAheadLimit;
+use http_core::transfer::typed;
 
 pub use super::document::preview::fuzzing::preview;
 
@@ -57,7 +58,7 @@ fn typed(text: &str) {
             }
         }
     }
-    if let Some(day) = value_format::read_day(text) {
+    if let Some(day) = typed::day(text) {
         let _ = Language::all().map(|language| value_format::day(language, day)).last();
     }
     for read in [time::parse, time::parse_day, time::parse_last_day] {

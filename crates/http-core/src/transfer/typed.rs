@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use model::Timestamp;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, Time};
+
 /// Parses a number whose thousands and decimals are separated by these characters. Thousands separators are accepted
 /// only in their proper positions. A single misplaced one is taken as the decimal separator, because keyboards and
 /// languages differ.
@@ -32,6 +36,24 @@ fn finite(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
+/// Parses a day and returns its beginning in UTC. Accepts `2026-11-21`, as browsers send it, and the ways in which pages
+/// show days: `21.11.2026`, `21 Nov 2026`, and the whole English name of the month.
+pub fn day(text: &str) -> Option<Timestamp> {
+    let date = Date::parse(text, format_description!("[year]-[month]-[day]"))
+        .or_else(|_| Date::parse(text, format_description!("[day padding:none].[month padding:none].[year]")))
+        .or_else(|_| {
+            let short = format_description!("[day padding:none] [month repr:short case_sensitive:false] [year]");
+            Date::parse(text, short)
+        })
+        .or_else(|_| {
+            let long = format_description!("[day padding:none] [month repr:long case_sensitive:false] [year]");
+            Date::parse(text, long)
+        })
+        .ok()?;
+    let seconds = OffsetDateTime::new_utc(date, Time::MIDNIGHT).unix_timestamp();
+    Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?))
+}
+
 /// Completes a link: an e-mail address becomes one that begins with `mailto:`, and `www.` begins with `https://`.
 /// Others stay as they are.
 pub fn link(text: &str) -> Cow<'_, str> {
@@ -51,6 +73,17 @@ pub fn link(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_read_as_they_are_shown() {
+        let known = day("2026-11-03").unwrap();
+        for text in ["3.11.2026", "03.11.2026", "3 Nov 2026", "03 nov 2026", "3 November 2026"] {
+            assert_eq!(day(text), Some(known), "{text}");
+        }
+        for bad in ["", "2026-13-01", "2026-02-30", "now", "1.2", "31 Feb 2026", "3 Nov", "2026-11-03T00:00:00Z"] {
+            assert_eq!(day(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn links_are_completed() {

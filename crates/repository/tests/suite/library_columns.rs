@@ -134,7 +134,8 @@ async fn items_that_arrive_in_a_library_bring_no_duplicates() {
         set(&admin, five, sign, text("s")).await.unwrap();
         admin.move_to(&at("Plans/Three"), &library, None).await.unwrap();
         set(&admin, taken, sign, text("S")).await.unwrap();
-        let back = || admin.move_to(&at("Documents/Three"), &plans, None);
+        let moved = at("Documents/Three");
+        let back = || admin.move_to(&moved, &plans, None);
         assert_eq!(back().await.unwrap_err().code(), Code::ValueTaken);
         set(&admin, taken, sign, None).await.unwrap();
         back().await.unwrap();

@@ -276,7 +276,8 @@ pub async fn named_in(session: &Session, found: &Listed) -> Result<ValueNames> {
     Ok(named)
 }
 
-fn rows<'a>(
+/// Returns the rows of the items that were found, with headings if the view groups them.
+pub fn rows<'a>(
     visit: &'a Visit,
     view: &View,
     here: &str,

@@ -5,6 +5,7 @@ use repository::{Column, ValueTest};
 
 use crate::frame::texts::Language;
 use crate::frame::value_format;
+use http_core::transfer::typed;
 
 /// Returns the beginning of the next day.
 pub(super) fn next_day(day: Timestamp) -> Timestamp {
@@ -29,7 +30,7 @@ pub(super) fn value_test(language: Language, column: &Column, text: &str) -> Opt
         ColumnKind::Date => {
             let end = |text: &str, far: i64| match text {
                 "" => Some(Timestamp::from_micros(far)),
-                text => value_format::read_day(text),
+                text => typed::day(text),
             };
             let until = if high.is_empty() { end(high, i64::MAX)? } else { next_day(end(high, 0)?) };
             Some(ValueTest::During(end(low, i64::MIN)?, until))
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(of("7.."), Some(ValueTest::Between(7.0, f64::MAX)));
         assert_eq!(of("2,000"), Some(ValueTest::Between(2000.0, 2000.0)));
         assert_eq!(of("x"), None);
-        let day = |text| value_format::read_day(text).unwrap();
+        let day = |text| typed::day(text).unwrap();
         let wanted = ValueTest::During(day("2026-01-01"), day("2026-02-01"));
         let days = column(ColumnKind::Date);
         assert_eq!(value_test(Language::ENGLISH, &days, "2026-01-01..2026-01-31"), Some(wanted));

@@ -5,9 +5,10 @@ use repository::{Column, Filter, Session, Sort, ValueTest, stored_condition};
 
 use super::value_test::{next_day, value_test};
 use crate::frame::page::Page;
+use crate::frame::refuse;
 use crate::frame::texts::Language;
-use crate::frame::{refuse, value_format};
 use http_core::protocol::segments::encode_query;
+use http_core::transfer::typed;
 
 /// Number of library columns shown by default.
 const FIRST_COLUMNS: usize = 20;
@@ -323,7 +324,7 @@ impl View {
         if !self.who.is_empty() {
             filter.person = self.person(page, session, &self.who, &mut faults).await?;
         }
-        let mut day = |text: &str| match value_format::read_day(text) {
+        let mut day = |text: &str| match typed::day(text) {
             _ if text.is_empty() => None,
             None => {
                 faults.push(page.f1("filter.no-day", text));

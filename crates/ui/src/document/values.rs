@@ -332,7 +332,7 @@ pub async fn read_one(visit: &Visit, column: &Column, text: String) -> Result<Co
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Choice(_) => ColumnValue::Text(text),
         ColumnKind::Link => ColumnValue::Text(typed::link(text.trim()).into_owned()),
         ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
-        ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
+        ColumnKind::Date => ColumnValue::Date(typed::day(&text).ok_or_else(misfit)?),
         ColumnKind::Person => match visit.session.find_principal(&text).await {
             Ok(id) => ColumnValue::Person(id),
             Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),

@@ -12,9 +12,10 @@ use crate::frame::fault::PageResult;
 use crate::frame::form::Choice;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::frame::{csv, format, navigation, refuse, value_format};
+use crate::frame::{csv, format, navigation, refuse};
 use crate::wording::{events, names, people};
 use http_core::protocol::segments::encode_query;
+use http_core::transfer::typed;
 
 use super::storage;
 
@@ -77,7 +78,7 @@ async fn find(session: &Session, text: &str) -> Result<Id> {
 fn day(text: &str) -> Result<Option<Timestamp>> {
     match text.trim() {
         "" => Ok(None),
-        text => value_format::read_day(text).map(Some).ok_or_else(|| {
+        text => typed::day(text).map(Some).ok_or_else(|| {
             Error::invalid(format!("\"{text}\" is not a date: write it like 2026-03-01")).with_code(Code::InvalidTime)
         }),
     }

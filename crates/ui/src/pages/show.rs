@@ -16,6 +16,7 @@ use super::page_document::{self, Source};
 use super::parts::{self, Surroundings};
 use super::text::PageText;
 use crate::document::approval::{self, Approval};
+use crate::frame::address;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
@@ -36,6 +37,20 @@ pub struct DrawnPage {
     pub body: String,
     /// The reason why the front matter cannot be read; empty if it can.
     pub fault: String,
+    /// The pictures that are drafts: others do not see them as the caller does.
+    pub draft_pictures: Vec<DraftPicture>,
+}
+
+/// A picture whose newest version is not published.
+pub struct DraftPicture {
+    name: String,
+    href: String,
+}
+
+/// The HTML of a part or picture.
+struct DrawnInset {
+    html: String,
+    draft: Option<DraftPicture>,
 }
 
 /// Actions that the page offers its reader.
@@ -57,6 +72,7 @@ struct PageView<'a> {
     crumbs: Vec<Crumb>,
     body: String,
     fault: String,
+    draft_pictures: Vec<DraftPicture>,
     modified_by: String,
     held_by: Option<String>,
     may: Actions,
@@ -133,6 +149,7 @@ pub fn page(visit: &Visit, way: &[Item], contents: Contents, home_of: Option<&It
         crumbs: navigation::crumbs(way),
         body: drawn.body,
         fault: drawn.fault,
+        draft_pictures: drawn.draft_pictures,
         modified_by,
         held_by,
         may,
@@ -174,13 +191,13 @@ pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String) -> Resul
         Ok((title, fault, markdown::page(body, &LinkBase { folder: &folder, origin: &origin })))
     };
     let (title, fault, drawn) = request_body::parse_off_thread(text.into_bytes().into(), parse).await?;
-    let body = drawn.with_insets(&insets(visit, site, &drawn).await);
-    Ok(DrawnPage { title, body, fault })
+    let (html, draft_pictures) = insets(visit, site, &drawn).await;
+    Ok(DrawnPage { title, body: drawn.with_insets(&html), fault, draft_pictures })
 }
 
-/// Returns the HTML of the parts and pictures. Equal ones are looked up once, several at a time. When time is up, the
-/// others say so.
-async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Vec<String> {
+/// Returns the HTML of the parts and pictures, and which pictures are drafts. Equal ones are looked up once, several at
+/// a time. When time is up, the others say so.
+async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> (Vec<String>, Vec<DraftPicture>) {
     let around = Surroundings { visit, site, headings: &drawn.headings };
     let end = Instant::now() + AT_MOST;
     let (mut places, mut different) = (HashMap::new(), Vec::new());
@@ -191,34 +208,41 @@ async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> Vec<String> {
         })
     };
     let order: Vec<usize> = drawn.insets.iter().map(place_of).collect();
-    let html = different.into_iter().map(|inset| draw_inset(&around, end, inset).boxed()).collect::<Vec<_>>();
-    let html: Vec<String> = stream::iter(html).buffered(MAX_AT_ONCE).collect().await;
-    order.into_iter().map(|place| html[place].clone()).collect()
+    let insets = different.into_iter().map(|inset| draw_inset(&around, end, inset).boxed()).collect::<Vec<_>>();
+    let insets: Vec<DrawnInset> = stream::iter(insets).buffered(MAX_AT_ONCE).collect().await;
+    let html = order.into_iter().map(|place| insets[place].html.clone()).collect();
+    (html, insets.into_iter().filter_map(|inset| inset.draft).collect())
 }
 
-/// Returns the HTML of a part or picture, or of what stands for it when time is up.
-async fn draw_inset(around: &Surroundings<'_>, end: Instant, inset: &Inset) -> String {
+/// Returns a part or picture, or what stands for it when time is up.
+async fn draw_inset(around: &Surroundings<'_>, end: Instant, inset: &Inset) -> DrawnInset {
     let visit = around.visit;
-    match inset {
+    let html = match inset {
         Inset::Part { kind, text } => match timeout_at(end, parts::draw(around, kind, text)).await {
             Ok(html) => html,
             Err(_) => parts::late(&visit.page, kind),
         },
         Inset::TooManyParts => parts::too_many(&visit.page),
-        Inset::Image { path, description } => match timeout_at(end, image_address(&visit.session, path)).await {
-            Ok(Some(address)) => markdown::image(&address, description),
+        Inset::Image { path, description } => match timeout_at(end, picture(&visit.session, path)).await {
+            Ok(Some(item)) => {
+                let address = format!("/download/{}/{}?show=yes", item.id, segments::encode(&item.name));
+                let href = address::browse(&item.path);
+                let draft = (!item.version.is_major()).then_some(DraftPicture { name: item.name, href });
+                return DrawnInset { html: markdown::image(&address, description), draft };
+            }
             _ => markdown::missing_image(visit.page.s("page.no-picture"), description),
         },
-    }
+    };
+    DrawnInset { html, draft: None }
 }
 
-/// Returns the address of a picture that the caller may read.
-async fn image_address(session: &Session, path: &str) -> Option<String> {
+/// Returns a picture that the caller may read.
+async fn picture(session: &Session, path: &str) -> Option<Item> {
     let target = Target::Path(model::NodePath::parse(path).ok()?);
     let item = session.item(&target).await.ok()?;
     let is_shown = item.rights.has(Right::View)
         && content_type::shown_as(&item.media_type).is_some_and(|shown| shown.starts_with("image/"));
-    is_shown.then(|| format!("/download/{}/{}?show=yes", item.id, segments::encode(&item.name)))
+    is_shown.then_some(item)
 }
 
 /// Returns the site of an item.

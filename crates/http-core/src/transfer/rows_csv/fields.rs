@@ -120,16 +120,9 @@ fn number(text: &str, separator: u8) -> Option<f64> {
     plain.parse::<f64>().ok().filter(|number| known && number.is_finite())
 }
 
-/// Reads a day or a time, as in `2026-11-28`, `28.11.2026` or `2026-11-28T12:00:00Z`.
+/// Reads a day as [`typed::day`] does, or a time as in `2026-11-28T12:00:00Z`.
 pub fn day(text: &str) -> Option<Timestamp> {
-    let parts: Vec<&str> = text.split('.').collect();
-    let digits = |part: &str, most: usize| (1..=most).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    match parts.as_slice() {
-        [day, month, year] if digits(day, 2) && digits(month, 2) && digits(year, 4) && year.len() == 4 => {
-            time::parse_day(&format!("{year}-{month:0>2}-{day:0>2}")).ok()
-        }
-        _ => time::parse_day(text).ok(),
-    }
+    typed::day(text).or_else(|| time::parse(text).ok())
 }
 
 /// Reads a Boolean, in the languages of the pages.

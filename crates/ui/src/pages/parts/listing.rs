@@ -1,13 +1,15 @@
 //! The parts `documents` and `list`: the items of a library, a folder or a list.
 
 use askama::Template;
-use model::{ColumnKind, ColumnRole, Id, NodeKind, Right, fold};
+use model::{ColumnRole, Id, NodeKind, Right, fold};
 use repository::{Item, ListRequest, Sort, Target};
 use serde::Deserialize;
 
 use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
+use crate::browse::heads::{self, Head};
 use crate::browse::listing::{self, Row};
 use crate::browse::row_cells::{self, CellContent};
+use crate::browse::totals::{self, Totals};
 use crate::browse::view::{Key, View, Wide};
 use crate::frame::address;
 use crate::frame::page::Page;
@@ -50,12 +52,6 @@ struct List {
     limit: Option<usize>,
 }
 
-/// A column of the table.
-struct Head {
-    label: String,
-    end: bool,
-}
-
 #[derive(Template)]
 #[template(path = "part-listing.html")]
 struct ListingPart<'a> {
@@ -66,7 +62,12 @@ struct ListingPart<'a> {
     href: String,
     name_label: String,
     heads: Vec<Head>,
+    /// Width of the table in CSS pixels, if its columns have widths.
+    sized: Option<u32>,
     rows: Vec<Row<'a>>,
+    totals: Option<Totals>,
+    /// What of the view's filter could not be read.
+    faults: Vec<String>,
     is_list: bool,
     /// True if there are more items than the part shows.
     more: bool,
@@ -79,16 +80,19 @@ pub async fn documents(around: &Surroundings<'_>, text: &str) -> PartResult {
     if !matches!(place.kind, NodeKind::Library | NodeKind::Folder) {
         return Err(PartFault::Wrong(around.visit.page.s("part.no-library").to_owned()));
     }
-    let view = match &part.view {
+    let shown = match &part.view {
         Some(name) => saved(around, &place, name).await?,
-        None => View {
-            sort: if matches!(part.order, Order::Name) { Sort::Name } else { Sort::Modified },
-            descending: matches!(part.order, Order::Newest),
-            columns: [Key::Modified, Key::By].map(|key| Wide { key, width: None }).to_vec(),
-            ..View::parse("")
-        },
+        None => {
+            let view = View {
+                sort: if matches!(part.order, Order::Name) { Sort::Name } else { Sort::Modified },
+                descending: matches!(part.order, Order::Newest),
+                columns: [Key::Modified, Key::By].map(|key| Wide { key, width: None }).to_vec(),
+                ..View::parse("")
+            };
+            Shown { view, href: address::browse(&place.path) }
+        }
     };
-    draw(around, &place, view, part.title, entries(part.limit)).await
+    draw(around, &place, shown, part.title, entries(part.limit)).await
 }
 
 /// Draws the rows of a list.
@@ -98,30 +102,51 @@ pub async fn list(around: &Surroundings<'_>, text: &str) -> PartResult {
     if place.kind != NodeKind::List {
         return Err(PartFault::Wrong(around.visit.page.s("part.no-list").to_owned()));
     }
-    let view = match &part.view {
+    let shown = match &part.view {
         Some(name) => saved(around, &place, name).await?,
         None => {
             let saved = around.visit.session.views(&Target::Id(place.id)).await?;
-            View::parse(saved.iter().find(|view| view.standard).map_or("", |view| view.query.as_str()))
+            let view = View::parse(saved.iter().find(|view| view.standard).map_or("", |view| view.query.as_str()));
+            Shown { view, href: address::browse(&place.path) }
         }
     };
-    draw(around, &place, view, part.title, entries(part.limit)).await
+    draw(around, &place, shown, part.title, entries(part.limit)).await
+}
+
+/// A view, with the page that shows it.
+struct Shown {
+    view: View,
+    href: String,
 }
 
 /// Finds a saved view by its name.
-async fn saved(around: &Surroundings<'_>, place: &Item, name: &str) -> PartResult<View> {
+async fn saved(around: &Surroundings<'_>, place: &Item, name: &str) -> PartResult<Shown> {
     let views = around.visit.session.views(&Target::Id(place.id)).await?;
     let found = views.iter().find(|view| fold(&view.name) == fold(name.trim()));
     let found = found.ok_or_else(|| PartFault::Wrong(around.visit.page.f1("part.no-view", name)))?;
-    Ok(View::parse(&found.query))
+    let href = format!("{}?view={}", address::browse(&place.path), found.id);
+    Ok(Shown { view: View::parse(&found.query), href })
 }
 
-async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option<String>, limit: usize) -> PartResult {
+async fn draw(
+    around: &Surroundings<'_>,
+    place: &Item,
+    shown: Shown,
+    title: Option<String>,
+    limit: usize,
+) -> PartResult {
     let (page, session, target) = (&around.visit.page, &around.visit.session, Target::Id(place.id));
+    let Shown { view, href } = shown;
     let columns = if view.asks_for_columns() { session.columns(&target).await?.0 } else { Vec::new() };
-    let (filter, _) = view.filter(page, session, &columns).await?;
-    let request =
-        ListRequest { sort: view.sort, descending: view.descending, after: None, limit, columns: MAX_COLUMNS, filter };
+    let (filter, faults) = view.filter(page, session, &columns).await?;
+    let request = ListRequest {
+        sort: view.sort,
+        descending: view.descending,
+        after: None,
+        limit,
+        columns: MAX_COLUMNS,
+        filter: filter.clone(),
+    };
     let found = session.list_filtered(&target, request).await?;
     let named = listing::named_in(session, &found).await?;
     let is_list = place.kind == NodeKind::List;
@@ -132,32 +157,23 @@ async fn draw(around: &Surroundings<'_>, place: &Item, view: View, title: Option
     }
     shown.truncate(MAX_SHOWN);
     let here = address::browse(&place.path);
-    let me = session.principal().id;
     let columns = row_cells::shown_columns(page, &found.columns, &shown);
-    let row = |item| {
-        let cells = row_cells::cells_of(page, me, &found, item, &columns, &named);
-        Row { cells, ..listing::row(item, &here, &named.people) }
-    };
-    let head = |wide: &Wide| match wide.key {
-        Key::Own(id) => {
-            let column = found.columns.iter().find(|column| column.id == id);
-            Head {
-                label: column.map_or_else(String::new, |column| column.name.clone()),
-                end: column.is_some_and(|column| column.kind == ColumnKind::Number),
-            }
-        }
-        key => Head { label: crate::browse::label(page, key).to_owned(), end: key == Key::Size },
-    };
+    let rows = listing::rows(around.visit, &view, &here, &found, &columns, &named);
+    let totals = totals::of(around.visit, &target, &view, &found.columns, &shown, filter).await?;
+    let (heads, sized) = heads::heads(page, &here, &view, &found.columns, &shown);
     let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     render(&ListingPart {
         page,
         add_to: Some(place.id).filter(|_| is_list && place.rights.has(Right::Add)),
         title: title.unwrap_or_else(|| place.name.clone()),
         name_label: named.map_or_else(|| page.s("column.name").to_owned(), |column| column.name.clone()),
-        heads: shown.iter().map(head).collect(),
-        rows: found.page.items.iter().map(row).collect(),
+        heads,
+        sized,
+        rows,
+        totals,
+        faults,
         is_list,
         more: found.page.next.is_some(),
-        href: here,
+        href,
     })
 }

@@ -46,7 +46,15 @@ pub fn read<T: DeserializeOwned>(around: &Surroundings<'_>, text: &str) -> PartR
     if text.len() > MAX_TEXT {
         return Err(PartFault::Wrong(around.visit.page.f1("part.too-long", MAX_TEXT)));
     }
-    toml::from_str(text).map_err(|error| PartFault::Wrong(error.message().to_owned()))
+    let page = &around.visit.page;
+    toml::from_str(text).map_err(|error| {
+        // The library says everything in one text, in English.
+        let unknown = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+        PartFault::Wrong(match unknown {
+            Some((key, _)) => page.f1("part.unknown-key", key),
+            None => page.f1("part.unreadable", error.message()),
+        })
+    })
 }
 
 /// Returns the number of entries that a part shows.

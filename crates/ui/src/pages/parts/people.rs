@@ -33,6 +33,8 @@ struct PeoplePart<'a> {
     page: &'a Page,
     title: String,
     people: Vec<Person>,
+    /// Names that belong to nobody, or to several people.
+    unknown: String,
 }
 
 /// Draws people.
@@ -42,12 +44,14 @@ pub async fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
     if part.people.len() > MAX_PEOPLE {
         return Err(PartFault::Wrong(page.f1("part.too-many-people", MAX_PEOPLE)));
     }
-    let mut ids = Vec::with_capacity(part.people.len());
+    let (mut ids, mut unknown) = (Vec::with_capacity(part.people.len()), Vec::new());
     for name in &part.people {
         match session.find_principal(name).await {
             Ok(id) => ids.push(id),
             // Somebody who has left does not take the page down.
-            Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {}
+            Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {
+                unknown.push(name.as_str());
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -61,5 +65,6 @@ pub async fn draw(around: &Surroundings<'_>, text: &str) -> PartResult {
         page,
         title: part.title.unwrap_or_else(|| page.s("part.people").to_owned()),
         people: ids.iter().filter_map(person).collect(),
+        unknown: unknown.join(", "),
     })
 }

@@ -75,3 +75,40 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
     await page.finish();
   });
 }
+
+test('columns of libraries refuse duplicates, and those of content types have formulas', async () => {
+  const page = await openPage(browser, server, { viewport: NARROW });
+  page.expectFault(/status of 409/);
+  await signIn(page);
+  const ask = async (method, address, body) => (await server.json(method, address, body)).json();
+  const library = await (await server.api('GET', '/api/v1/items/by-path?path=Documents')).json();
+  await server.put('a.txt', 'a');
+  await server.put('Deep/b.txt', 'b');
+  await ask('POST', `/api/v1/items/${library.id}/content-types`, { name: 'Invoice' });
+  await page.goto(`/items/${library.id}/settings`);
+  for (const [name, fields] of [
+    ['Number', { 'No duplicates': true }],
+    ['Net', { 'Kind of value': 'number', 'Content type': 'Invoice', 'Default value': '100' }],
+    ['Gross', { 'Kind of value': 'number', 'Content type': 'Invoice', 'Calculated value': '[Net] * 1.2' }],
+  ]) {
+    await page.getByRole('link', { name: 'New column' }).click();
+    await fillForm(page, { Name: name, ...fields }, 'Save');
+    await page.getByRole('link', { name, exact: true }).waitFor();
+  }
+  await look(page, 'formulas/library-settings');
+  for (const [path, number] of [['a.txt', 'R-1'], ['Deep/b.txt', 'r-1']]) {
+    const { id } = await (await server.api('GET', `/api/v1/items/by-path?path=${encodeURIComponent(`Documents/${path}`)}`)).json();
+    await page.goto(`/items/${id}/values`);
+    const form = page.locator('#form');
+    await fillForm(page, { Number: number, 'Content type': 'Invoice' }, 'Save');
+    if (number === 'r-1') {
+      await form.getByRole('alert').getByText('Another item has this value in “Number”').waitFor();
+      assert.equal(await form.getByLabel('Content type').locator('option:checked').textContent(), 'Invoice');
+      await look(page, 'formulas/duplicate');
+    } else {
+      await page.getByText('120', { exact: true }).first().waitFor();
+      await look(page, 'formulas/invoice');
+    }
+  }
+  await page.finish();
+});

@@ -215,6 +215,28 @@ test('a list and a site are renamed and deleted from their settings, and come ba
   await page.finish();
 });
 
+test('what is ticked in the site manager is deleted, and comes back', async () => {
+  const site = await ask('POST', `/api/v1/items/${root}/sites`, { name: 'Spare' });
+  for (const name of ['First', 'Second', 'Third']) await ask('POST', `/api/v1/items/${site.id}/libraries`, { name });
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  await page.goto(`/items/${site.id}/manage`);
+  for (const name of ['First', 'Third']) await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  assert.match(page.url(), new RegExp(`/items/${site.id}/manage$`));
+  assert.equal(await page.locator('main table').getByRole('link', { name: 'First', exact: true }).count(), 0);
+  await item('Spare/Second');
+  for (const name of ['First', 'Third']) {
+    assert.equal((await server.api('GET', `/api/v1/items/by-path?path=Spare%2F${name}`)).status, 404);
+  }
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/restored/i).first().waitFor();
+  await item('Spare/First');
+  await item('Spare/Third');
+  await page.finish();
+});
+
 test('a refused move leads back to the choice of the place', async () => {
   await ask('POST', `/api/v1/items/${root}/sites`, { name: 'Goal' });
   const goal = await item('Goal');

@@ -91,6 +91,7 @@ test('all parts are shown to those who may see what they name', async () => {
     '# Parts', '```part-contents\n```', '## Searching', '```part-search\n```', '## People', '```part-people\npeople = ["admin", "berta", "nobody"]\n```',
     '## Recent', '```part-recent\nlimit = 3\n```', '## Found', '```part-query\nquery = "type:md"\ntitle = "Markdown"\n```',
     '## Wrong', '```part-list\nfrom = "Nowhere"\n```', '```part-list\nfrom = "Documents"\n```', '```part-clock\n```', '```part-documents\nfrom = 7\n```',
+    '```part-recent\nlimt = 7\n```',
     '<script>document.title = "taken"</script>', '![x](https://example.org/x.png)',
   ].join('\n\n'));
   const page = await openPage(browser, server);
@@ -103,8 +104,10 @@ test('all parts are shown to those who may see what they name', async () => {
     'The part “list” cannot be shown. There is nothing at the path in from, or you may not see it.',
     'The part “list” cannot be shown. In from must be the path of a list.',
     'The part “clock” cannot be shown. There is no part called “clock”.',
-    'The part “documents” cannot be shown. invalid type: integer `7`, expected a string',
+    'The part “documents” cannot be shown. Its settings cannot be read: invalid type: integer `7`, expected a string',
+    'The part “recent” cannot be shown. There is no setting called “limt”.',
   ]);
+  await page.getByText('Not found, or not unique: nobody').waitFor();
   // The index follows by itself.
   const found = page.locator('.part', { hasText: 'Markdown' }).getByRole('link', { name: 'parts.md' });
   for (const deadline = Date.now() + 30_000; !await found.count(); await page.reload()) {
@@ -114,6 +117,43 @@ test('all parts are shown to those who may see what they name', async () => {
   await page.getByRole('searchbox', { name: 'Search' }).last().fill('parts');
   await page.locator('form.part').getByRole('button', { name: 'Search' }).click();
   await page.waitForURL(/\/search\?/);
+  await page.finish();
+});
+
+test('a part shows groups, widths and totals as the view of its list does', async () => {
+  const ask = async (method, path, body) => (await server.json(method, `/api/v1/items/${path}`, body)).json();
+  const root = (await (await server.api('GET', '/api/v1/items/by-path?path=')).json()).id;
+  const list = await ask('POST', `${root}/lists`, { name: 'Costs', title_column: 'Cost' });
+  const state = await ask('POST', `${list.id}/columns`, { name: 'State', kind: 'choice', choices: ['open', 'paid'] });
+  const sum = await ask('POST', `${list.id}/columns`, { name: 'Sum', kind: 'number' });
+  const due = await ask('POST', `${list.id}/columns`, { name: 'Due', kind: 'date' });
+  const columns = (await (await server.api('GET', `/api/v1/items/${list.id}/columns`)).json()).items;
+  const title = columns.find(({ role }) => role === 'title').id;
+  for (const [name, of, number] of [['Rent', 'paid', 1200.5], ['Light', 'open', 40], ['Water', 'open', 60]]) {
+    await ask('POST', `${list.id}/rows`, { values: { [title]: name, [state.id]: of, [sum.id]: number } });
+  }
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const query = `sort=${state.id}&group=yes&cols=${sum.id}:200,${state.id}:160&totals=${sum.id}:sum`;
+  await page.goto(`/browse/Costs?${query}`);
+  await page.getByRole('link', { name: 'Save view' }).click();
+  await fillForm(page, { Name: 'By state' }, 'Save');
+  await page.locator('.tabs a[aria-current]').getByText('By state').waitFor();
+  // A condition that cannot be met in this language is said, and does not pass for the whole list.
+  await page.goto(`/browse/Costs?sort=name&f-${due.id}=sometime`);
+  await page.getByRole('link', { name: 'Save view' }).click();
+  await fillForm(page, { Name: 'Odd' }, 'Save');
+  await page.locator('.tabs a[aria-current]').getByText('Odd').waitFor();
+  await server.put('costs.md', '```part-list\nfrom = "Costs"\nview = "by state"\n```\n\n```part-list\nfrom = "Costs"\nview = "Odd"\n```\n');
+  await page.goto('/browse/Documents/costs.md');
+  const part = page.locator('.part').first();
+  assert.deepEqual(await part.locator('tr.group').allTextContents(), ['open', 'paid']);
+  assert.match(await part.locator('tfoot').textContent(), /Totals\s*Sum 1300\.5/);
+  assert.deepEqual(await part.locator('thead th').allTextContents(), ['Cost', 'Sum', 'State']);
+  await page.locator('.part').nth(1).locator('.note').getByText('sometime').waitFor();
+  await look(page, 'web-pages/groups-and-totals');
+  await part.getByRole('link', { name: 'Costs' }).click();
+  await page.waitForURL(/view=/);
   await page.finish();
 });
 
@@ -187,15 +227,21 @@ test('a draft is submitted, rejected, changed and approved', async () => {
   await decider.getByText('Administrator has rejected this draft.').waitFor();
   await author.reload();
   await author.getByText('Until when?').waitFor();
+  assert.ok((await server.api('PUT', '/api/v1/content/News/door.png', png(9, 9))).ok);
   await author.getByRole('link', { name: 'Edit' }).click();
   await editor(author).press('Control+End');
-  await author.keyboard.type(' Until five.');
+  await author.keyboard.type(' Until five.\n\n![The door](door.png)');
   await author.keyboard.press('Control+s');
   await author.getByRole('link', { name: 'Submit for approval' }).click();
   await fillForm(author, {}, 'Submit for approval');
   await author.getByText('Berta has submitted this draft for approval.').waitFor();
   await decider.reload();
   await article(decider).getByText('From nine. Until five.').waitFor();
+  // The picture is still a draft, which both are told.
+  for (const page of [author, decider]) {
+    await page.getByText('because they are drafts').getByRole('link', { name: 'door.png' }).waitFor();
+    await look(page, 'web-pages/draft-picture');
+  }
   await decider.getByRole('textbox', { name: 'Comment on approval' }).fill('Well said');
   await decider.getByRole('button', { name: 'Approve and publish' }).click();
   await decider.getByText('1.0').first().waitFor();

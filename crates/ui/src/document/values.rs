@@ -88,7 +88,9 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         fields.extend([field, was]);
     }
     if !subject.types.is_empty() {
-        let chosen = |id: Option<Id>| id == item.content_type_id;
+        let word = |id: Option<Id>| id.map(|id| id.to_string()).unwrap_or_default();
+        let wanted = typed.map_or_else(|| word(item.content_type_id), |typed| typed.text("content_type"));
+        let chosen = |id: Option<Id>| word(id) == wanted;
         let none = Choice::new("", "–", chosen(None));
         let all = subject.types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, chosen(Some(kind.id))));
         let choices = std::iter::once(none).chain(all).collect();

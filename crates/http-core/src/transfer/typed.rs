@@ -36,8 +36,8 @@ fn finite(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
-/// Parses a day and returns its beginning in UTC. Accepts `2026-11-21`, as browsers send it, and the ways in which pages
-/// show days: `21.11.2026`, `21 Nov 2026`, and the whole English name of the month.
+/// Parses a day and returns its beginning in UTC. Accepts `2026-11-21`, as browsers send it, and days as pages show
+/// them: `21.11.2026` and `21 Nov 2026`, also with the whole English name of the month.
 pub fn day(text: &str) -> Option<Timestamp> {
     let date = Date::parse(text, format_description!("[year]-[month]-[day]"))
         .or_else(|_| Date::parse(text, format_description!("[day padding:none].[month padding:none].[year]")))

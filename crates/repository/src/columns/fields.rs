@@ -110,8 +110,8 @@ pub(crate) fn title_of(columns: &[ColumnRow], fields: &Fields) -> Result<Option<
 }
 
 /// Stores the fields of an item after a change and what follows from it, and returns whether they differ from those
-/// before. `is_retyped` tells that the item had another content type until now. Of a document or folder, time and author
-/// of the last change are left to the caller.
+/// before. `is_retyped` tells that the item had another content type until now. Of a document or folder, time and
+/// author of the last change are left to the caller.
 pub(crate) fn store<'a>(
     transaction: &mut Transaction<'_>,
     guard: &Guard,

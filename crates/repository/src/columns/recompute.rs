@@ -113,8 +113,8 @@ fn record_end(transaction: &mut Transaction<'_>, holder: &NodeRow, actor: Id) ->
     event::insert(transaction, &event)
 }
 
-/// Notes that the calculated fields of a library or list are out of date, if it has any, and computes those of the first
-/// rows of a list.
+/// Notes that the calculated fields of a library or list are out of date, if it has any, and computes those of the
+/// first rows of a list.
 pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKind) -> Result<()> {
     if !ColumnSet::read(transaction, holder)?.has_calculated() {
         return Ok(());

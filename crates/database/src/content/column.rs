@@ -78,6 +78,13 @@ pub struct ColumnRow {
     pub options: String,
 }
 
+impl ColumnRow {
+    /// Returns whether items of a content type have the column.
+    pub fn is_for(&self, content_type: Option<Id>) -> bool {
+        self.content_type_id.is_none() || self.content_type_id == content_type
+    }
+}
+
 fn read(row: &Row<'_>) -> Result<ColumnRow> {
     let choices: String = row.get(6)?;
     let choices = choices.split(SEPARATOR).filter(|choice| !choice.is_empty()).map(str::to_owned).collect();

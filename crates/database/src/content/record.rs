@@ -39,26 +39,20 @@ statements! {
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
     AFTER = "SELECT r.node_id, n.library_id FROM record r JOIN node n ON n.id = r.node_id
         WHERE r.node_id > $1 ORDER BY r.node_id LIMIT $2";
-    // The sums keep PostgreSQL from going through all items below the parent for each value.
-    SAME = "WITH RECURSIVE below (id) AS (
-            SELECT id FROM node WHERE id = $1
-            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
-            WHERE n.kind NOT IN ('document', 'row'))
-        SELECT f.node_id FROM below b
-        JOIN field_index f ON f.parent_id = b.id AND f.slot = $2 AND f.number = $3 AND f.text = $4
-        JOIN node n ON n.id = f.node_id WHERE n.parent_id + 0 = f.parent_id LIMIT $5";
-    REPEATED = "WITH RECURSIVE below (id) AS (
-            SELECT id FROM node WHERE id = $1
-            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
-            WHERE n.kind NOT IN ('document', 'row')),
-        inside (id) AS (
-            SELECT id FROM node WHERE id = $2
-            UNION ALL SELECT n.id FROM node n JOIN inside i ON n.parent_id = i.id
-            WHERE n.kind NOT IN ('document', 'row'))
-        SELECT 1 FROM below b JOIN field_index f ON f.parent_id = b.id AND f.slot = $3 AND f.number < $4
-        JOIN node n ON n.id = f.node_id WHERE n.parent_id + 0 = f.parent_id
-        GROUP BY f.number, f.text HAVING COUNT(*) > 1 AND MAX(CASE
-            WHEN f.node_id = $2 OR f.parent_id IN (SELECT id FROM inside) THEN 1 ELSE 0 END) = 1 LIMIT 1";
+    // The places are an array and the parent of an item a value, so that PostgreSQL asks the index for each place. It
+    // would read the whole index for a join with many folders.
+    SAME = "SELECT f.node_id FROM field_index f
+        WHERE f.parent_id {in $1} AND f.slot = $2 AND f.number = $3 AND f.text = $4
+        AND (SELECT n.parent_id FROM node n WHERE n.id = f.node_id) = f.parent_id LIMIT $5";
+    SOME_VALUES = "SELECT f.node_id, f.number, f.text FROM field_index f
+        WHERE f.parent_id {in $1} AND f.slot = $2 AND f.number < $3
+        AND (SELECT n.parent_id FROM node n WHERE n.id = f.node_id) = f.parent_id LIMIT $4";
+    REPEATED = "SELECT 1 FROM field_index f
+        WHERE f.parent_id {in $1} AND f.slot = $2 AND f.number < $3
+        AND (SELECT n.parent_id FROM node n WHERE n.id = f.node_id) = f.parent_id
+        GROUP BY f.number, f.text
+        HAVING COUNT(*) > 1 AND MAX(CASE WHEN f.parent_id {in $4} THEN 1 ELSE 0 END) = 1 LIMIT 1";
+    // The sum keeps PostgreSQL from going through all items below the parent for each value.
     TOTALS = "SELECT n.scope_id, COUNT(*), SUM(CASE WHEN abs(f.number) < 1e-290 THEN 0.0 ELSE f.number * $4 END),
             MIN(f.number), MAX(f.number)
         FROM field_index f JOIN node n ON n.id = f.node_id
@@ -159,16 +153,35 @@ pub fn after(reader: &mut Reader<'_>, item: Id, most: usize) -> Result<Vec<(Id, 
     reader.query(AFTER, &params![item, most as i64], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Some of the items in a library or list, in all its folders, whose field has this position among those of its column.
-pub fn with_value(reader: &mut Reader<'_>, library: Id, slot: i64, value: &SortValue, most: usize) -> Result<Vec<Id>> {
-    let values = params![library, slot, value.number, value.text.as_str(), most as i64];
+/// Some of the items in these places, which are folders, libraries and lists, whose field has this position among those
+/// of its column.
+pub fn with_value(
+    reader: &mut Reader<'_>,
+    places: &[Id],
+    slot: i64,
+    value: &SortValue,
+    most: usize,
+) -> Result<Vec<Id>> {
+    let values = params![places, slot, value.number, value.text.as_str(), most as i64];
     reader.query(SAME, &values, |row| row.get(0))
 }
 
-/// Returns whether an item that is `top` or below it has the same position, before `end`, as another item in its
-/// library or list.
-pub fn repeated(reader: &mut Reader<'_>, library: Id, top: Id, slot: i64, end: f64) -> Result<bool> {
-    Ok(reader.find(REPEATED, &params![library, top, slot, end], |_| Ok(()))?.is_some())
+/// Some of the items in these places with their positions in a column, those before `end`.
+pub fn some_values(
+    reader: &mut Reader<'_>,
+    places: &[Id],
+    slot: i64,
+    end: f64,
+    most: usize,
+) -> Result<Vec<(Id, SortValue)>> {
+    let values = params![places, slot, end, most as i64];
+    reader.query(SOME_VALUES, &values, |row| Ok((row.get(0)?, SortValue { number: row.get(1)?, text: row.get(2)? })))
+}
+
+/// Returns whether an item in one of the places `among` has the same position, before `end`, as another item in one of
+/// the places. Reads all positions.
+pub fn repeated(reader: &mut Reader<'_>, places: &[Id], slot: i64, end: f64, among: &[Id]) -> Result<bool> {
+    Ok(reader.find(REPEATED, &params![places, slot, end, among], |_| Ok(()))?.is_some())
 }
 
 /// The totals of a column over the items in a list that one scope protects.

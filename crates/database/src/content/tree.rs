@@ -80,6 +80,11 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM scope WHERE node_id IN (SELECT id FROM below)";
+    CONTAINERS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id
+            WHERE n.kind NOT IN ('document', 'row'))
+        SELECT id FROM below";
     CHILDREN = "SELECT id FROM node WHERE parent_id = $1 LIMIT $2";
     CONTAINER = "SELECT id FROM node WHERE parent_id = $1 AND kind NOT IN ('document', 'row') LIMIT 1";
     VERSIONS = "SELECT id, size FROM version WHERE node_id {in $1} LIMIT $2";
@@ -99,6 +104,11 @@ statements! {
 /// An item and everything below it, parents before children.
 pub fn subtree(reader: &mut Reader<'_>, id: Id) -> Result<Vec<NodeRow>> {
     reader.query(SUBTREE, &params![id], read)
+}
+
+/// An item and the sites, libraries, lists and folders below it.
+pub fn containers(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
+    reader.query(CONTAINERS, &params![id], |row| row.get(0))
 }
 
 /// The libraries and lists below a site, also in the sites in it.

@@ -50,6 +50,10 @@ pub fn day(text: &str) -> Option<Timestamp> {
             Date::parse(text, long)
         })
         .ok()?;
+    // Other years cannot be written in the form that programs exchange.
+    if !(1..=9999).contains(&date.year()) {
+        return None;
+    }
     let seconds = OffsetDateTime::new_utc(date, Time::MIDNIGHT).unix_timestamp();
     Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?))
 }
@@ -80,7 +84,18 @@ mod tests {
         for text in ["3.11.2026", "03.11.2026", "3 Nov 2026", "03 nov 2026", "3 November 2026"] {
             assert_eq!(day(text), Some(known), "{text}");
         }
-        for bad in ["", "2026-13-01", "2026-02-30", "now", "1.2", "31 Feb 2026", "3 Nov", "2026-11-03T00:00:00Z"] {
+        for bad in [
+            "",
+            "2026-13-01",
+            "2026-02-30",
+            "now",
+            "1.2",
+            "31 Feb 2026",
+            "3 Nov",
+            "2026-11-03T00:00:00Z",
+            "-0044-03-15",
+            "0000-01-01",
+        ] {
             assert_eq!(day(bad), None, "{bad}");
         }
     }

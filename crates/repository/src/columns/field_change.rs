@@ -41,7 +41,7 @@ impl<'a> FieldChange<'a> {
 
     /// Returns whether the item has a column: one of all items, or of its content type.
     pub(super) fn concerns(&self, column: &ColumnRow) -> bool {
-        column.content_type_id.is_none() || column.content_type_id == self.content_type
+        column.is_for(self.content_type)
     }
 
     /// Returns whether the change sets or empties the field of a column.

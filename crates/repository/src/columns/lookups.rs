@@ -273,7 +273,7 @@ fn titled(reader: &mut Reader<'_>, list: &Viewed, wanted: &str) -> Result<Vec<No
     let Some(title) = columns.iter().find(|column| column.role == Some(ColumnRole::Title)) else {
         return Ok(Vec::new());
     };
-    let ids = record::with_value(reader, list.node().id, title.slot, &SortValue::text(wanted), MAX_SAME)?;
+    let ids = record::with_value(reader, &[list.node().id], title.slot, &SortValue::text(wanted), MAX_SAME)?;
     let mut rows = node::find_many(reader, &ids)?;
     // The index holds the first 100 characters of a title.
     rows.retain(|row| fold(row.title.as_deref().unwrap_or_default().trim()) == wanted);

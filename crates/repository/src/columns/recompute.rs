@@ -74,21 +74,19 @@ impl Repository {
 async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
     let look = move |reader: &mut Reader<'_>| {
         let Some(after) = library::recompute_after(reader, holder)? else { return Ok(None) };
-        let found = record::after(reader, after, LOOKED_AT)?;
-        let ours: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
-        let last = found.last().map(|(id, _)| *id).filter(|_| found.len() == LOOKED_AT);
-        Ok(Some((after, ours, last)))
+        Ok(Some((after, Next::after(reader, holder, after)?)))
     };
-    let Some((after, mut ours, last)) = database.read_long(look).await? else { return Ok(false) };
-    let next = if ours.len() > AT_ONCE { ours.get(AT_ONCE - 1).copied() } else { last };
-    ours.truncate(AT_ONCE);
+    let Some((after, looked)) = database.read_long(look).await? else { return Ok(false) };
     let compute = move |transaction: &mut Transaction<'_>| {
         library::lock(transaction, holder)?;
         // Another server may have been faster, or a formula may have changed again.
         if library::recompute_after(transaction, holder)? != Some(after) {
             return Ok(true);
         }
-        let next = recompute(transaction, holder, &ours)?.or(next);
+        // At the beginning, a new one cannot be told from this: items may have arrived meanwhile.
+        let fresh = if after == Id::NONE { Some(Next::after(transaction, holder, after)?) } else { None };
+        let Next { items, end } = fresh.as_ref().unwrap_or(&looked);
+        let next = recompute(transaction, holder, items)?.or(*end);
         library::set_recompute_after(transaction, holder, next)?;
         if next.is_none()
             && let Some(row) = node::find(transaction, holder)?
@@ -98,6 +96,25 @@ async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
         Ok(next.is_some())
     };
     database.write(compute).await
+}
+
+/// What is computed next in a library or list.
+struct Next {
+    /// Items, in ascending order.
+    items: Vec<Id>,
+    /// The last item that was looked at, if there may be more behind it.
+    end: Option<Id>,
+}
+
+impl Next {
+    fn after(reader: &mut Reader<'_>, holder: Id, after: Id) -> Result<Self> {
+        let found = record::after(reader, after, LOOKED_AT)?;
+        let mut items: Vec<Id> = found.iter().filter(|(_, library)| *library == holder).map(|(id, _)| *id).collect();
+        let last = found.last().map(|(id, _)| *id).filter(|_| found.len() == LOOKED_AT);
+        let end = if items.len() > AT_ONCE { items.get(AT_ONCE - 1).copied() } else { last };
+        items.truncate(AT_ONCE);
+        Ok(Self { items, end })
+    }
 }
 
 fn record_end(transaction: &mut Transaction<'_>, holder: &NodeRow, actor: Id) -> Result<()> {
@@ -133,18 +150,34 @@ pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKin
 /// # Errors
 /// `Conflict` with code `value_taken`.
 pub(crate) fn arrived(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
-    let Some(item) = node::find(transaction, item)? else { return Ok(()) };
-    if !column::have_options(transaction, item.library_id)? {
-        return Ok(());
-    }
-    let columns = ColumnSet::read(transaction, item.library_id)?;
+    let Some((item, columns)) = with_options(transaction, item)? else { return Ok(()) };
     // What a whole library brings along was checked there.
     if !item.kind.defines_columns() {
         refuse_taken(transaction, &columns, &item)?;
     }
+    compute_all(transaction, &item, &columns)
+}
+
+/// Computes the calculated fields of an item whose values have changed. Of what is in a folder they are computed later.
+pub(crate) fn changed(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
+    let Some((item, columns)) = with_options(transaction, item)? else { return Ok(()) };
+    compute_all(transaction, &item, &columns)
+}
+
+/// Returns an item with the columns of its library, if any of these has options.
+fn with_options(transaction: &mut Transaction<'_>, item: Id) -> Result<Option<(NodeRow, ColumnSet)>> {
+    let Some(item) = node::find(transaction, item)? else { return Ok(None) };
+    if !column::have_options(transaction, item.library_id)? {
+        return Ok(None);
+    }
+    let columns = ColumnSet::read(transaction, item.library_id)?;
+    Ok(Some((item, columns)))
+}
+
+fn compute_all(transaction: &mut Transaction<'_>, item: &NodeRow, columns: &ColumnSet) -> Result<()> {
     match columns.has_calculated() {
         true if item.kind.is_container() => library::set_recompute_after(transaction, item.library_id, Some(Id::NONE)),
-        true => compute(transaction, &columns, &item),
+        true => compute(transaction, columns, item),
         false => Ok(()),
     }
 }

@@ -6,15 +6,23 @@ use std::collections::HashSet;
 use database::content::column::ColumnRow;
 use database::content::fields::Fields;
 use database::content::node::NodeRow;
-use database::content::{library, record};
+use database::content::{library, record, tree};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, Result, SortValue};
 
 use super::set::ColumnSet;
 
-/// Values of unique columns that an earlier change of the same request sets.
+/// Number of values of an item that came into a library up to which each is looked up by itself.
+const FEW: usize = 200;
+
+/// Values of unique columns that are taken in a library or list.
 #[derive(Default)]
-pub(crate) struct TakenValues(HashSet<(i64, u64, String)>);
+pub(crate) struct TakenValues {
+    /// Values that an earlier change of the same request sets.
+    new: HashSet<(i64, u64, String)>,
+    /// The library or list with its folders.
+    places: Option<Vec<Id>>,
+}
 
 impl TakenValues {
     /// Takes the new values of an item in unique columns. Returns the refusal, with code `value_taken`, if another item
@@ -36,13 +44,17 @@ impl TakenValues {
             // The sum makes 0 of a negative 0, as the database compares them.
             let key = (column.slot, (value.number + 0.0).to_bits(), value.text.clone());
             // One of two is not the item itself.
-            let holders = record::with_value(reader, columns.library(), column.slot, &value, 2)?;
-            if self.0.contains(&key) || holders.iter().any(|holder| Some(*holder) != item) {
+            let places = match &self.places {
+                Some(places) => places,
+                None => self.places.insert(tree::containers(reader, columns.library())?),
+            };
+            let holders = record::with_value(reader, places, column.slot, &value, 2)?;
+            if self.new.contains(&key) || holders.iter().any(|holder| Some(*holder) != item) {
                 return Ok(Some(value_taken(column)));
             }
             new.push(key);
         }
-        self.0.extend(new);
+        self.new.extend(new);
         Ok(None)
     }
 }
@@ -57,18 +69,36 @@ pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, columns: &ColumnSe
     }
     // Under this lock no other item gets a value.
     library::lock(transaction, item.library_id)?;
-    if item.kind.is_container() {
-        for column in columns.unique() {
-            let end = SortValue::EMPTY.number;
-            if record::repeated(transaction, item.library_id, item.id, column.slot, end)? {
-                return Err(value_taken(column));
-            }
-        }
+    let fields = record::find(transaction, item.id)?.unwrap_or_default();
+    let mut taken = TakenValues::default();
+    if let Some(refusal) = taken.take(transaction, columns, Some(item.id), &Fields::default(), &fields)? {
+        return Err(refusal);
+    }
+    if !item.kind.is_container() {
         return Ok(());
     }
-    let fields = record::find(transaction, item.id)?.unwrap_or_default();
-    let refusal = TakenValues::default().take(transaction, columns, Some(item.id), &Fields::default(), &fields)?;
-    refusal.map_or(Ok(()), Err)
+    let (inside, end) = (tree::containers(transaction, item.id)?, SortValue::EMPTY.number);
+    for column in columns.unique() {
+        let values = record::some_values(transaction, &inside, column.slot, end, FEW + 1)?;
+        if values.is_empty() {
+            continue;
+        }
+        let places = tree::containers(transaction, item.library_id)?;
+        let is_taken = if values.len() > FEW {
+            record::repeated(transaction, &places, column.slot, end, &inside)?
+        } else {
+            let mut is_taken = false;
+            for (id, value) in values {
+                let holders = record::with_value(transaction, &places, column.slot, &value, 2)?;
+                is_taken |= holders.iter().any(|holder| *holder != id);
+            }
+            is_taken
+        };
+        if is_taken {
+            return Err(value_taken(column));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to make a column unique in which items of its library or list have the same value.
@@ -76,7 +106,8 @@ pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, columns: &ColumnSe
 /// # Errors
 /// `Conflict` with code `value_taken`.
 pub(super) fn refuse_repeated(transaction: &mut Transaction<'_>, holder: Id, column: &ColumnRow) -> Result<()> {
-    match record::repeated(transaction, holder, holder, column.slot, SortValue::EMPTY.number)? {
+    let places = tree::containers(transaction, holder)?;
+    match record::repeated(transaction, &places, column.slot, SortValue::EMPTY.number, &places)? {
         false => Ok(()),
         true => Err(Error::conflict(format!(
             "some items have the same value in \"{}\": sort by it, and change them first",

@@ -87,7 +87,11 @@ impl Session {
         let (id, path, found) = (located.node().id, located.path(), located.clone());
         let (kind, library) = (located.node().kind, located.node().library_id);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            if kind == NodeKind::Row || !ColumnSet::unique_slots(transaction, library)?.is_empty() {
+            let is_unique =
+                |columns: &ColumnSet| columns.unique().any(|one| values.iter().any(|(id, _)| *id == one.id));
+            if kind == NodeKind::Row
+                || column::have_options(transaction, library)? && is_unique(&ColumnSet::read(transaction, library)?)
+            {
                 // Under this lock no other item gets a value that must be unique, and no column changes.
                 library::lock(transaction, library)?;
             }

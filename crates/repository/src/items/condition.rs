@@ -32,10 +32,10 @@ impl Condition {
         Ok(Some(Self { formula, context: FormulaContext { now: Timestamp::now(), me: caller } }))
     }
 
-    /// Returns whether fields fulfil the condition. An empty or faulty result does not.
-    pub(super) fn is_met(&self, columns: &[ColumnRow], fields: &Fields) -> bool {
+    /// Returns whether the fields of an item fulfil the condition. An empty or faulty result does not.
+    pub(super) fn is_met(&self, columns: &[ColumnRow], content_type: Option<Id>, fields: &Fields) -> bool {
         let value = |id: Id| {
-            let column = columns.iter().find(|column| column.id == id)?;
+            let column = columns.iter().find(|column| column.id == id && column.is_for(content_type))?;
             fields.get(column.slot, &column.kind).ok().flatten()
         };
         let mut steps = MAX_STEPS;

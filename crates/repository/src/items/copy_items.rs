@@ -211,7 +211,10 @@ impl<'a> Copier<'a> {
                 false => plan.has_values && copy.parent_id == self.destination.id,
             };
             if self.plans.get(&original.library_id).is_some_and(is_stale) {
-                recompute::arrived(transaction, copy.id)?;
+                match original.library_id == copy.library_id {
+                    true => recompute::changed(transaction, copy.id)?,
+                    false => recompute::arrived(transaction, copy.id)?,
+                }
             }
         }
         Ok(())

@@ -106,13 +106,13 @@ impl Filter {
     }
 
     /// Returns whether the fields of an item pass the tests on values of columns.
-    pub(super) fn fits_values(&self, columns: &[ColumnRow], fields: &Fields) -> Result<bool> {
+    pub(super) fn fits_values(&self, columns: &[ColumnRow], content_type: Option<Id>, fields: &Fields) -> Result<bool> {
         // Several tests of one column stand one after the other. Its values are folded once. One of several that passes
         // is enough.
         let mut known: Option<(Id, Vec<(ColumnValue, String)>)> = None;
         for (id, test) in &self.values {
             if known.as_ref().is_none_or(|(column, _)| column != id) {
-                let column = columns.iter().find(|column| column.id == *id);
+                let column = columns.iter().find(|column| column.id == *id && column.is_for(content_type));
                 let value = match column {
                     Some(column) => fields.get(column.slot, &column.kind)?,
                     None => None,
@@ -147,15 +147,16 @@ impl Filter {
         let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
         let columns = column::list(reader, library)?;
         let condition = Condition::read(&self.condition, &columns, caller)?;
-        let fits = |fields: &Fields| {
-            let met = condition.as_ref().is_none_or(|condition| condition.is_met(&columns, fields));
-            Ok::<_, Error>(met && self.fits_values(&columns, fields)?)
+        let types: HashMap<Id, Option<Id>> = rows.iter().map(|row| (row.id, row.content_type_id)).collect();
+        let fits = |content_type: Option<Id>, fields: &Fields| {
+            let met = condition.as_ref().is_none_or(|condition| condition.is_met(&columns, content_type, fields));
+            Ok::<_, Error>(met && self.fits_values(&columns, content_type, fields)?)
         };
         // An item without a record has no values.
-        let without = fits(&Fields::default())?;
+        let without = fits(None, &Fields::default())?;
         let mut fit: HashSet<Id> = if without { ids.iter().copied().collect() } else { HashSet::new() };
         record::for_each(reader, &ids, |id, fields| {
-            if fits(fields)? {
+            if fits(types.get(&id).copied().flatten(), fields)? {
                 fit.insert(id);
             } else {
                 fit.remove(&id);

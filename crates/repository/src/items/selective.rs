@@ -54,8 +54,8 @@ pub(super) fn page(
     // An item without a record has no values, and meets no condition on them.
     record::for_each(reader, &ids, |id, fields| {
         if let Some(row) = by_id.get(&id)
-            && filter.fits_values(&columns, fields)?
-            && condition.as_ref().is_none_or(|condition| condition.is_met(&columns, fields))
+            && filter.fits_values(&columns, row.content_type_id, fields)?
+            && condition.as_ref().is_none_or(|condition| condition.is_met(&columns, row.content_type_id, fields))
         {
             found.push((positions.key(row, fields), *row));
         }

@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
 
-use crate::support::rows::{column, default, formula, name, number, set, text, value, with_options};
+use crate::support::rows::{column, default, formula, name, number, set, text, titles, value, with_options};
 use crate::support::{at, each_farm, put};
 use model::{Code, ColumnKind, Id, LibrarySettings};
-use repository::{Bin, ColumnChange, ColumnOptions, Session, Target, ValuesChange};
+use repository::{Bin, ColumnChange, ColumnOptions, Filter, ListRequest, Session, Target, ValueTest, ValuesChange};
 
 fn unique() -> ColumnOptions {
     ColumnOptions { unique: true, ..ColumnOptions::default() }
@@ -145,6 +145,39 @@ async fn items_that_arrive_in_a_library_bring_no_duplicates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_folder_with_many_values_is_looked_through() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (library, plans) = (at("Documents"), plans(&admin).await);
+        let here = column(&admin, &library, "Number", ColumnKind::Number).await;
+        let there = with_options(&admin, &plans, "Number", ColumnKind::Number, unique()).await.unwrap();
+        admin.create_folder(&library, &name("Many")).await.unwrap();
+        admin.create_folder(&library, &name("None")).await.unwrap();
+        for one in 0..201 {
+            let id = file(&admin, &format!("Documents/Many/{one}")).await;
+            set(&admin, id, here, number(f64::from(one))).await.unwrap();
+        }
+        let taken = file(&admin, "Plans/taken").await;
+        set(&admin, taken, there, number(150.0)).await.unwrap();
+        // Two that came back from the recycle bin with one value do not keep other folders away.
+        let entry = admin.delete(&taken.into()).await.unwrap();
+        let again = file(&admin, "Plans/again").await;
+        set(&admin, again, there, number(150.0)).await.unwrap();
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.restore(collection, entry).await.unwrap();
+        admin.move_to(&at("Documents/None"), &plans, None).await.unwrap();
+        let many = at("Documents/Many");
+        assert_eq!(admin.move_to(&many, &plans, None).await.unwrap_err().code(), Code::ValueTaken);
+        for id in [taken, again] {
+            set(&admin, id, there, None).await.unwrap();
+        }
+        admin.move_to(&many, &plans, None).await.unwrap();
+        assert_eq!(code_of(set(&admin, taken, there, number(200.0))).await, Some(Code::ValueTaken));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn writers_at_once_give_a_value_of_a_library_once() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
@@ -220,8 +253,20 @@ async fn columns_of_content_types_have_formulas() {
         assert_eq!(code_of(set(&admin, id, net, number(-1.0))).await, Some(Code::CheckFailed));
         assert_eq!(code_of(set(&admin, id, net, number(501.0))).await, Some(Code::CheckFailed));
         set(&admin, id, net, number(10.0)).await.unwrap();
-        // Formulas do not see the columns of a type that the item has no more, nor are those computed.
+        let cheap = || {
+            let values = vec![(net, ValueTest::Between(0.0, 50.0))];
+            [Filter { values, ..Filter::default() }, Filter { condition: "[Net] < 50".into(), ..Filter::default() }]
+        };
+        for filter in cheap() {
+            let request = ListRequest { filter, ..ListRequest::default() };
+            assert_eq!(titles(&admin, &library, &request, 9).await, ["a"]);
+        }
+        // Formulas and filters do not see the columns of a type that the item has no more, nor are those computed.
         retype(id, Some(letter), Vec::new()).await.unwrap();
+        for filter in cheap() {
+            let request = ListRequest { filter, ..ListRequest::default() };
+            assert!(titles(&admin, &library, &request, 9).await.is_empty());
+        }
         assert_eq!((value(&admin, id, gross).await, value(&admin, id, place).await), (None, text("here")));
         assert_eq!(value(&admin, id, line).await, text("here"));
         set(&admin, id, net, number(-5.0)).await.unwrap();

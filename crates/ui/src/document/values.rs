@@ -52,10 +52,17 @@ struct Subject {
     single: bool,
 }
 
-async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subject> {
-    let item = item::find(visit, id).await?;
+/// Finds the item with its columns: those of the content type that it is to get, if a form says so.
+async fn subject(visit: &Visit, id: &str, column: Option<&str>, content_type: Option<Option<Id>>) -> Result<Subject> {
+    let mut item = item::find(visit, id).await?;
     let (mut columns, types) = visit.session.columns(&Target::Id(item.id)).await?;
-    columns.retain(|column| cells::applies(&item, column) && !column.is_calculated());
+    columns.retain(|column| !column.is_calculated());
+    if column.is_none()
+        && let Some(wanted) = content_type
+    {
+        item.content_type_id = wanted;
+    }
+    columns.retain(|column| cells::applies(&item, column));
     let Some(column) = column else { return Ok(Subject { item, columns, types, single: false }) };
     let id: Id = column.parse()?;
     columns.retain(|column| column.id == id);
@@ -78,7 +85,10 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         let present = cells::edited(page, &names, value);
         let mut was = Field::hidden("", &present);
         was.name = format!("was-{}", column.id).into();
-        let text = typed.map_or(present, |typed| self::typed(typed, column));
+        let text = match typed.filter(|typed| was_shown(typed, column)) {
+            Some(typed) => self::typed(typed, column),
+            None => present,
+        };
         let mut field = field(page, &visit.session, column, text).await?;
         if subject.item.kind == NodeKind::Row {
             field = in_one_line(column, field);
@@ -88,9 +98,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
         fields.extend([field, was]);
     }
     if !subject.types.is_empty() {
-        let word = |id: Option<Id>| id.map(|id| id.to_string()).unwrap_or_default();
-        let wanted = typed.map_or_else(|| word(item.content_type_id), |typed| typed.text("content_type"));
-        let chosen = |id: Option<Id>| word(id) == wanted;
+        let chosen = |id: Option<Id>| id == item.content_type_id;
         let none = Choice::new("", "–", chosen(None));
         let all = subject.types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, chosen(Some(kind.id))));
         let choices = std::iter::once(none).chain(all).collect();
@@ -184,21 +192,21 @@ fn with_stored<'a>(choices: &'a [String], stored: &'a [String]) -> impl Iterator
 
 /// Shows the form for all columns.
 pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
-    let subject = subject(&visit, &id, None).await?;
+    let subject = subject(&visit, &id, None, None).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Shows the form for one column.
 pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
-    let subject = subject(&visit, &id, Some(&column)).await?;
+    let subject = subject(&visit, &id, Some(&column), None).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Stores the values of all columns.
 pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
-    let subject = subject(&sent.visit, &id, None).await?;
+    let subject = subject(&sent.visit, &id, None, wanted_type(&sent.fields)?).await?;
     match store(&sent, &subject).await {
         Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.shown_name()))),
         Err(error) => refuse::show_form_again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
@@ -213,7 +221,7 @@ pub async fn save_one(
 ) -> PageResult {
     let script = headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
     let visit = &sent.visit;
-    let subject = subject(visit, &id, Some(&column)).await?;
+    let subject = subject(visit, &id, Some(&column), None).await?;
     match store(&sent, &subject).await {
         Ok(()) if script => fresh_cell(visit, &id, &column).await,
         Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.shown_name()))),
@@ -223,7 +231,7 @@ pub async fn save_one(
 }
 
 async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> PageResult {
-    let subject = subject(visit, id, Some(column)).await?;
+    let subject = subject(visit, id, Some(column), None).await?;
     let values = visit.session.values(&Target::Id(subject.item.id)).await?;
     let names = names_of(&visit.session, &Target::Id(subject.item.id), &values).await?;
     let column = subject.columns.first().ok_or_else(|| Error::not_found("the item has no such column"))?;
@@ -247,7 +255,8 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
     let present = visit.session.values(&target).await?;
     let names = names_of(&visit.session, &target, &present).await?;
     let (mut values, mut was) = (Vec::new(), Vec::new());
-    for column in &subject.columns {
+    let is_single = subject.single;
+    for column in subject.columns.iter().filter(|column| is_single || was_shown(fields, column)) {
         let now = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         if refuse_overtaken(&visit.page, fields, column, cells::edited(&visit.page, &names, now))? {
             was.push((column.id, now.cloned()));
@@ -268,15 +277,25 @@ async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
         };
         values.push((column.id, value));
     }
-    let content_type = match fields.text("content_type").as_str() {
-        _ if subject.types.is_empty() => None,
-        "" => Some(None),
-        id => Some(Some(id.parse()?)),
-    };
+    let content_type = wanted_type(fields)?.filter(|_| !subject.types.is_empty());
     visit
         .session
         .set_values(&Target::Id(subject.item.id), ValuesChange { values, was, content_type, ..ValuesChange::default() })
         .await
+}
+
+/// Returns the content type that a form gives an item; `None` for a form without the field.
+fn wanted_type(fields: &Fields) -> Result<Option<Option<Id>>> {
+    match fields.all("content_type").next() {
+        None => Ok(None),
+        Some("") => Ok(Some(None)),
+        Some(id) => Ok(Some(Some(id.parse()?))),
+    }
+}
+
+/// Returns whether a form had the field of a column. Those of a content type that was only just chosen it had not.
+fn was_shown(fields: &Fields, column: &Column) -> bool {
+    fields.all(&format!("was-{}", column.id)).next().is_some() || fields.all(&field_name(column.id)).next().is_some()
 }
 
 /// Refuses when another user has changed the value since the form was opened, unless to the same value as typed. The

@@ -211,7 +211,14 @@ async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> (Vec<String>, Vec<
     let insets = different.into_iter().map(|inset| draw_inset(&around, end, inset).boxed()).collect::<Vec<_>>();
     let insets: Vec<DrawnInset> = stream::iter(insets).buffered(MAX_AT_ONCE).collect().await;
     let html = order.into_iter().map(|place| insets[place].html.clone()).collect();
-    (html, insets.into_iter().filter_map(|inset| inset.draft).collect())
+    let mut drafts: Vec<DraftPicture> = Vec::new();
+    for draft in insets.into_iter().filter_map(|inset| inset.draft) {
+        // A picture can stand in several places, with different descriptions.
+        if drafts.iter().all(|known| known.href != draft.href) {
+            drafts.push(draft);
+        }
+    }
+    (html, drafts)
 }
 
 /// Returns a part or picture, or what stands for it when time is up.

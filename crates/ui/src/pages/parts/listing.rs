@@ -1,9 +1,12 @@
 //! The parts `documents` and `list`: the items of a library, a folder or a list.
 
+use std::time::Duration;
+
 use askama::Template;
 use model::{ColumnRole, Id, NodeKind, Right, fold};
 use repository::{Item, ListRequest, Sort, Target};
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
 use crate::browse::heads::{self, Head};
@@ -18,6 +21,8 @@ use crate::frame::page::Page;
 const MAX_SHOWN: usize = 12;
 /// Limit on columns whose values are read.
 const MAX_COLUMNS: usize = 200;
+/// Limit on the time for the totals of a part.
+const TOTALS_AT_MOST: Duration = Duration::from_secs(1);
 
 /// The newest or first documents and folders of a library or folder.
 #[derive(Deserialize)]
@@ -159,7 +164,12 @@ async fn draw(
     let here = address::browse(&place.path);
     let columns = row_cells::shown_columns(page, &found.columns, &shown);
     let rows = listing::rows(around.visit, &view, &here, &found, &columns, &named);
-    let totals = totals::of(around.visit, &target, &view, &found.columns, &shown, filter).await?;
+    let totals = totals::of(around.visit, &target, &view, &found.columns, &shown, filter);
+    let totals = match timeout(TOTALS_AT_MOST, totals).await {
+        Ok(totals) => totals?,
+        // The rows are worth showing without them.
+        Err(_) => None,
+    };
     let (heads, sized) = heads::heads(page, &here, &view, &found.columns, &shown);
     let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     render(&ListingPart {

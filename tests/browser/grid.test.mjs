@@ -213,11 +213,9 @@ test('ranges are copied, cut, pasted, filled and emptied', async () => {
   await page.keyboard.press('Control+C');
   assert.equal(await read(page), 'one\t"a\nb"\t1\ntwo\t"say ""x"""\t2');
   await cell(page, 3, TASK).click();
-  page.once('dialog', (dialog) => {
-    assert.match(dialog.message(), /1 more rows/);
-    dialog.accept();
-  });
   await page.keyboard.press('Control+V');
+  await page.getByRole('alertdialog').getByText('1 more rows').waitFor();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Continue' }).click();
   await has(page, 4, TASK, 'two');
   await saved(page);
   assert.deepEqual((await stored(list)).slice(2), [{ Task: 'one', Note: 'a\nb', Effort: 1 }, { Task: 'two', Note: 'say "x"', Effort: 2 }]);
@@ -291,10 +289,10 @@ test('a thousand rows are pasted in one request', async () => {
   await clip(page, lines.join('\r\n'));
   let sent = 0;
   page.on('request', (request) => { if (request.method() === 'POST' && request.url().includes('/grid?')) sent += 1; });
-  page.once('dialog', (dialog) => dialog.accept());
   await cell(page, 1, TASK).click();
   const began = Date.now();
   await page.keyboard.press('Control+V');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Continue' }).click();
   await has(page, 2, TASK, 'row 2').catch(() => {});
   await saved(page);
   console.log(`# 1,000 rows of 8 cells pasted and saved in ${Date.now() - began} ms`);

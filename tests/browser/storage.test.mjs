@@ -117,8 +117,8 @@ test('a job shows its progress, pauses, goes on and is ended', async () => {
   await job.getByText('Paused', { exact: true }).waitFor({ timeout: 20_000 });
   await job.getByRole('button', { name: 'Resume' }).click();
   await job.getByText('Running', { exact: true }).waitFor({ timeout: 20_000 });
-  page.once('dialog', (question) => question.accept());
   await job.getByRole('button', { name: 'Abort' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Abort' }).click();
   await job.getByText('Aborted', { exact: true }).waitFor({ timeout: 20_000 });
   await page.finish();
 });

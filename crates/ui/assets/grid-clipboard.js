@@ -1,4 +1,5 @@
 // The clipboard of a grid: what is selected goes to spreadsheets and comes from them as text between tabs.
+import { ask } from "./confirm.js";
 import { copied, make, pasted, readCells } from "./grid-edit.js";
 import { MOST_ROWS } from "./grid-save.js";
 import { tell } from "./toast.js";
@@ -70,7 +71,7 @@ export class Clipboard {
       lines = block.slice(0, block.length - lacking);
       tell(this.grid.words.clipped);
     } else if (lacking > 0) {
-      if ((top < there || lacking > 1) && !confirm(fill(this.grid.words.grow, lacking))) return undefined;
+      if ((top < there || lacking > 1) && !await ask(fill(this.grid.words.grow, lacking))) return undefined;
       for (let more = empty ? 1 : 0; more < lacking; more += 1) this.grid.rows.draft();
     }
     const cells = [];

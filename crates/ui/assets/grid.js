@@ -1,5 +1,6 @@
 // A list as a grid: cells are selected, edited, copied and pasted as in a spreadsheet. The page has a plain table of the first
 // rows, whose place the grid takes.
+import { ask } from "./confirm.js";
 import { Clipboard } from "./grid-clipboard.js";
 import { breakLine, openEditor } from "./grid-edit.js";
 import { Rows } from "./grid-rows.js";
@@ -70,10 +71,15 @@ class Grid {
   left(event) {
     if (!event.target.closest?.("a[data-swap]") || !this.section.isConnected) return;
     if (this.editor && !this.commit()) return;
-    if (this.rows.problems().length && !confirm(this.words.leave)) {
-      event.preventDefault();
-      event.stopPropagation();
-    }
+    const link = event.target.closest("a[data-swap]");
+    if (!this.rows.problems().length || this.leaving === link) return;
+    event.preventDefault();
+    event.stopPropagation();
+    ask(this.words.leave).then((yes) => {
+      if (!yes) return;
+      this.leaving = link;
+      link.click();
+    });
   }
 
   // What is read.

@@ -1,6 +1,6 @@
 //! Filter for the documents of a library.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use database::Reader;
 

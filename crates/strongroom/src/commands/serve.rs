@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
@@ -18,6 +19,10 @@ use super::farm;
 use crate::configuration::{CommonArguments, Names, Settings};
 use crate::listen::Listen;
 use crate::{descriptors, logging};
+
+/// Time for which a server waits for the lock of its data directory, and between two attempts.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Flags of `serve`. Each except `--existing` has a setting of the same name.
 #[derive(Args)]
@@ -94,7 +99,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let listener = http_edge::bind(&options)?;
     let directory = settings.directory();
-    let _lock = lock(&directory)?;
+    let _lock = lock(&directory).await?;
     http_edge::record_metrics();
     let (repository, created) = Repository::open(&farm).await?;
     if let (Some(location), Some(_)) = (&given, &created) {
@@ -214,8 +219,8 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
 }
 
 /// Locks the data directory against a second server. The operating system releases the lock when this process ends,
-/// even after a crash.
-fn lock(directory: &Path) -> Result<DataDirectoryLock> {
+/// even after a crash. It may do so a moment later, if the process ended while it was starting a child.
+async fn lock(directory: &Path) -> Result<DataDirectoryLock> {
     let failed = |error: std::io::Error| {
         Error::unavailable(format!(
             "the data directory {} cannot be written: {error}; check that it exists, that this user owns it and that \
@@ -227,7 +232,14 @@ fn lock(directory: &Path) -> Result<DataDirectoryLock> {
     // The directory holds password hashes and all documents, so only the server's own user may access it.
     blobs::create_private_directories(directory)
         .map_err(|error| failed(std::io::Error::other(error.message().to_owned())))?;
-    DataDirectory::new(directory).try_lock().map_err(|error| match error {
+    let data = DataDirectory::new(directory);
+    let end = Instant::now() + LOCK_PATIENCE;
+    let mut taken = data.try_lock();
+    while matches!(taken, Err(TryLockError::WouldBlock)) && Instant::now() < end {
+        tokio::time::sleep(LOCK_PAUSE).await;
+        taken = data.try_lock();
+    }
+    taken.map_err(|error| match error {
         TryLockError::WouldBlock => Error::conflict(format!(
             "another server is running on the data directory {}: stop it first, or choose another directory with \
             --data",

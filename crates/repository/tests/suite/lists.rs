@@ -1,10 +1,12 @@
 //! Tests of lists: rows that are added, changed, deleted and restored, their order, their versions, and the rights on
 //! them; on both engines.
 
-use crate::support::rows::{change, code, column, name, new_list, text, titles};
+use crate::support::rows::{change, code, column, name, new_list, number, text, titles, value};
 use crate::support::{at, each_farm};
 use model::{Code, ColumnKind, ColumnValue, Digest, Id, LibrarySettings, NodeKind, Right, Role, Timestamp};
-use repository::{Bin, Filter, ListRequest, RowChange, RowOutcome, Sort, Target, ValueTest, ValuesChange};
+use repository::{
+    Bin, ColumnChange, ColumnOptions, Filter, ListRequest, RowChange, RowOutcome, Sort, Target, ValueTest, ValuesChange,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_added_read_changed_deleted_and_restored() {
@@ -419,6 +421,29 @@ async fn filters_show_the_same_whether_they_leave_few_rows_or_many() {
                 }
             }
         }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_keeps_its_kind_and_its_values() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (list, title) = new_list(&admin).await;
+        let effort = column(&admin, &list, "Effort", ColumnKind::Number).await;
+        let row = admin.add_row(&list, vec![(title, text("a")), (effort, number(2.0))]).await.unwrap();
+        for kind in [ColumnKind::Text, ColumnKind::Date, ColumnKind::Choice(vec!["x".into()])] {
+            let change = ColumnChange {
+                name: name("Effort"),
+                kind,
+                required: false,
+                content_type_id: None,
+                options: ColumnOptions::default(),
+            };
+            let refused = admin.change_column(&list, effort, change).await.unwrap_err();
+            assert!(refused.message().contains("create another column"), "{refused:?}");
+        }
+        assert_eq!(value(&admin, row, effort).await, number(2.0));
     })
     .await;
 }

@@ -10,16 +10,18 @@ use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Se
 use super::heads::{Head, heads, name_head};
 use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
+use super::value_test::in_language;
 use super::view::{self, Key, Shape, View, Wide};
 use crate::document::overview;
 use crate::frame::address;
 use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
+use crate::frame::value_format;
 use crate::frame::visit::Visit;
 use crate::wording::cells;
 use crate::wording::names::{icon_of, known_as, name_of, names};
-use http_core::transfer::listing_cursor;
+use http_core::transfer::{listing_cursor, typed};
 
 /// Entries per page: two screens, so that the first is there at once. Scripts load the next page when its end scrolls
 /// into view.
@@ -371,16 +373,25 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
         add(format!("{}: {}", page.s("column.by"), view.who), View { who: String::new(), ..view.clone() });
     }
     if view.days.iter().any(|day| !day.is_empty()) {
-        let label = format!("{}: {} – {}", page.s("column.modified"), view.days[0], view.days[1]);
-        add(label, View { days: Default::default(), ..view.clone() });
+        let day = |text: &str| {
+            typed::day(text).map_or_else(|| text.to_owned(), |time| value_format::day(page.language, time))
+        };
+        let when = match [&view.days[0], &view.days[1]].map(|text| day(text)) {
+            [from, to] if to.is_empty() => page.f1("filter.since", from),
+            [from, to] if from.is_empty() => page.f1("filter.until", to),
+            [from, to] if from == to => from,
+            [from, to] => format!("{from} – {to}"),
+        };
+        add(format!("{}: {when}", page.s("column.modified")), View { days: Default::default(), ..view.clone() });
     }
     for (id, value) in &view.values {
         let Some(column) = own.iter().find(|column| column.id == *id) else { continue };
         let values = view.values.iter().filter(|(other, _)| other != id).cloned().collect();
-        let shown = match (&column.kind, value.as_str()) {
-            (ColumnKind::YesNo, "yes") => page.s("word.yes"),
-            (ColumnKind::YesNo, _) => page.s("word.no"),
-            (_, text) => text,
+        let shown = match (column.kind.single(), value.as_str()) {
+            (ColumnKind::YesNo, "yes") => page.s("word.yes").to_owned(),
+            (ColumnKind::YesNo, _) => page.s("word.no").to_owned(),
+            (ColumnKind::Number, text) => in_language(text, view.language.unwrap_or(page.language), page.language),
+            (_, text) => text.to_owned(),
         };
         add(format!("{}: {shown}", column.name), View { values, ..view.clone() });
     }

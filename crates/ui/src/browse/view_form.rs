@@ -95,11 +95,18 @@ fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
     if !view.kind.is_empty() && !types.contains(&view.kind) {
         types.push(view.kind.clone());
     }
+    let words_of = |kind: &str| format::media(page.language, kind, "");
+    let words: Vec<_> = types.iter().map(|kind| words_of(kind)).collect();
     let mut choices: Vec<Choice> = types
-        .into_iter()
+        .iter()
         .map(|kind| {
-            let (words, chosen) = (format::media(page.language, &kind, ""), kind == view.kind);
-            Choice::new(kind, words, chosen)
+            let own = words_of(kind);
+            // Types that have one name are told apart, such as Image (PNG).
+            let label = match words.iter().filter(|other| **other == own).count() {
+                0 | 1 => own.into_owned(),
+                _ => format!("{own} ({})", format::media_ending(kind)),
+            };
+            Choice::new(kind, label, *kind == view.kind)
         })
         .collect();
     choices.sort_by(|a, b| a.label.cmp(&b.label));

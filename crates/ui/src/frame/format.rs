@@ -278,6 +278,14 @@ pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, s
     }
 }
 
+/// Returns what tells media types of one name apart, such as `PNG` or `JPEG`.
+pub fn media_ending(media_type: &str) -> String {
+    let kind = content_type::essence(media_type);
+    let kind = kind.rsplit('/').next().unwrap_or_default();
+    let kind = kind.trim_start_matches("x-").trim_start_matches("vnd.");
+    kind.split('+').next().unwrap_or_default().to_uppercase()
+}
+
 /// Returns one or two initials of a person.
 pub fn initials(name: &str) -> String {
     let mut words = name.split_whitespace().filter_map(|word| word.chars().next());

@@ -8,7 +8,8 @@ use time::OffsetDateTime;
 
 use super::texts::Language;
 
-/// Formats a number as in `12,345.5`. Thousands are separated only from five digits on, so that years stay whole.
+/// Formats a number as in `12,345.5`. Thousands are separated, but not in whole numbers of four digits, so that years
+/// stay as they are.
 pub fn number(language: Language, value: f64) -> String {
     let plain = value.to_string();
     let (group, decimal) = language.marks();
@@ -16,7 +17,7 @@ pub fn number(language: Language, value: f64) -> String {
     let (whole, part) = digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
     let mut text = sign.to_owned();
     for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && whole.len() > 4 && (whole.len() - i).is_multiple_of(3) {
+        if i > 0 && (whole.len() > 4 || part.is_some()) && (whole.len() - i).is_multiple_of(3) {
             text.push(group);
         }
         text.push(digit);
@@ -58,6 +59,9 @@ mod tests {
             (0.0, "0", "0"),
             (12_345.5, "12,345.5", "12.345,5"),
             (2026.0, "2026", "2026"),
+            (1234.5, "1,234.5", "1.234,5"),
+            (-1234.5, "-1,234.5", "-1.234,5"),
+            (123.5, "123.5", "123,5"),
             (-1_234_567.0, "-1,234,567", "-1.234.567"),
             (-12.25, "-12.25", "-12,25"),
             (999.0, "999", "999"),

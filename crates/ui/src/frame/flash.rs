@@ -4,6 +4,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use model::Id;
 
+use super::texts;
 use http_core::identity::cookies::{self, Cookie};
 
 /// Name of the cookie.
@@ -12,52 +13,8 @@ const FLASH: &str = "strongroom_flash";
 const MAX_UNDO_BYTES: usize = 1_500;
 /// Prefix of the site collection in the cookie when it does not carry the entries.
 const BIN: &str = "bin";
-/// Allowed text keys. The cookie can only select one of them.
-const KNOWN: &[&str] = &[
-    "toast.measuring",
-    "toast.saved",
-    "toast.created",
-    "toast.renamed",
-    "toast.deleted",
-    "toast.deleted-many",
-    "toast.some-failed",
-    "toast.moved",
-    "toast.copied",
-    "toast.restored",
-    "toast.restored-many",
-    "toast.purged",
-    "toast.uploaded",
-    "toast.skipped",
-    "toast.checked-out",
-    "toast.checked-in",
-    "toast.discarded",
-    "toast.unlocked",
-    "toast.published",
-    "toast.version-restored",
-    "toast.version-deleted",
-    "toast.granted",
-    "toast.revoked",
-    "toast.permissions",
-    "toast.removed",
-    "toast.password",
-    "toast.session-ended",
-    "toast.job-started",
-    "toast.job-paused",
-    "toast.job-resumed",
-    "toast.job-aborted",
-    "toast.policy-place",
-    "toast.repaired",
-    "toast.accepted",
-    "toast.key-rotated",
-    "toast.followed",
-    "toast.left",
-    "toast.seen",
-    "toast.navigation",
-    "toast.theme",
-    "toast.logo",
-    "toast.logo-removed",
-    "toast.template-saved",
-];
+/// Prefix of the text keys that the cookie can select.
+const TEXTS: &str = "toast.";
 
 /// Redirects to a page with a message.
 pub fn done(next: &str, flash: &Flash) -> Response {
@@ -143,7 +100,7 @@ impl Flash {
         let text = cookies::get(headers, FLASH)?;
         let mut parts = text.splitn(3, '\n');
         let word = parts.next()?;
-        let key = KNOWN.iter().find(|key| **key == word)?;
+        let key = texts::known_key(word).filter(|key| key.starts_with(TEXTS))?;
         let (undo, name) = (parts.next()?, parts.next()?);
         Some(Self { key, name: name.chars().take(80).collect(), undo: Undo::parse(undo) })
     }
@@ -177,7 +134,10 @@ mod tests {
     fn a_note_says_only_what_is_known() {
         let note = carried("toast.saved\n1,2\na\nb").unwrap();
         assert_eq!((note.key, note.undo.entries(), note.name.as_str()), ("toast.saved", Some("1,2"), "a\nb"));
-        assert_eq!(carried("sign.title\n\nx"), None);
+        for unknown in ["sign.title", "toast.nothing", "toast.", ""] {
+            assert_eq!(carried(&format!("{unknown}\n\nx")), None);
+        }
+        assert_eq!(carried("toast.pasted\n\nx").unwrap().key, "toast.pasted");
         for undo in ["1;2", "", "bin", "bin1,2", "bin/x", "binbin1"] {
             assert_eq!(carried(&format!("toast.saved\n{undo}\nx")).unwrap().undo, Undo::Nothing, "{undo}");
         }

@@ -8,6 +8,11 @@ use super::texts::language::{Words, all};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Language(usize);
 
+/// Returns a key that has a text.
+pub fn known_key(key: &str) -> Option<&'static str> {
+    all()[0].texts.get_key_value(key).map(|(key, _)| key.as_str())
+}
+
 impl Language {
     /// Fallback when no other language fits, or when a language lacks a text.
     pub const ENGLISH: Self = Self(0);

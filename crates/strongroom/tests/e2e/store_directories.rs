@@ -187,6 +187,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
                 break;
             }
             assert!(Instant::now() < end, "{}", health.text());
+            // sleep: between two looks.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         std::fs::rename(&away, &place).unwrap();

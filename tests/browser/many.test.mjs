@@ -183,7 +183,7 @@ test('what is ticked stays selected where its row is not shown', async () => {
   const asked = page.waitForRequest((request) => request.url().endsWith('/selection/copy'));
   await page.getByRole('button', { name: 'Copy' }).click();
   assert.equal(new URLSearchParams((await asked).postData()).getAll('ids').length, 2);
-  await page.waitForURL('**/place?action=copy**');
+  await page.getByRole('dialog').getByRole('heading', { name: 'Copy 2 items' }).waitFor();
   await page.goto('/browse/Documents/many?sort=name');
   await nth(page, 3).focus();
   await page.keyboard.press('Control+a');

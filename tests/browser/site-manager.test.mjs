@@ -99,12 +99,12 @@ test('what is ticked moves and is copied to another site, and a library as a who
   await signIn(page);
   const documents = (await item('Documents')).id;
   const choose = async (...names) => {
-    for (const name of names) await page.locator('main table').getByRole('link', { name, exact: true }).click();
+    for (const name of names) await page.locator('.places').getByRole('link', { name, exact: true }).click();
   };
   await page.goto(`/items/${documents}/manage`);
   await page.getByRole('checkbox', { name: 'Select Small' }).check();
   await page.getByRole('button', { name: 'Copy to…' }).click();
-  await page.locator('.card .crumbs a').first().click();
+  await page.locator('#form .crumbs a').first().click();
   await choose('Team', 'Papers');
   await page.getByRole('button', { name: 'Copy here' }).click();
   await page.getByText('Copied to “Papers”').waitFor();
@@ -112,7 +112,7 @@ test('what is ticked moves and is copied to another site, and a library as a who
   // All of them, with a tick in the head.
   await page.getByRole('checkbox', { name: 'Select all' }).check();
   await page.getByRole('button', { name: 'Move to…' }).click();
-  await page.locator('.card .crumbs a').first().click();
+  await page.locator('#form .crumbs a').first().click();
   await choose('Team', 'Archive');
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByText('Moved to “Archive”').waitFor();
@@ -126,7 +126,7 @@ test('what is ticked moves and is copied to another site, and a library as a who
   await page.getByRole('button', { name: 'Move to…' }).click();
   // It is here already.
   assert.ok(await page.getByRole('button', { name: 'Move here' }).isDisabled());
-  await page.locator('.card .crumbs a').first().click();
+  await page.locator('#form .crumbs a').first().click();
   await look(page, 'site-manager/place-of-a-library');
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByText(/Moved to “/).waitFor();
@@ -149,8 +149,8 @@ test('a site and a library are copied whole, and a site moves into another one',
   await page.getByRole('button', { name: 'Move to…' }).click();
   await page.getByRole('heading', { name: /^Move / }).waitFor();
   // A site goes into sites only, and not into itself.
-  assert.deepEqual(await page.locator('main table').getByRole('link').allTextContents(), ['Team']);
-  await page.locator('main table').getByRole('link', { name: 'Team', exact: true }).click();
+  assert.deepEqual(await page.locator('.places').getByRole('link').allTextContents(), ['Team']);
+  await page.locator('.places').getByRole('link', { name: 'Team', exact: true }).click();
   await look(page, 'site-manager/place-of-a-site');
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByText('Moved to “Team”').waitFor();
@@ -169,7 +169,7 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.getByRole('checkbox', { name: 'Select all' }).check();
   await page.getByRole('button', { name: 'Move', exact: true }).click();
   await page.getByRole('heading', { name: 'Move 2 items' }).waitFor();
-  await page.locator('main table').getByRole('link', { name: 'Done', exact: true }).click();
+  await page.locator('.places').getByRole('link', { name: 'Done', exact: true }).click();
   await page.getByText('The rows go into this list.').waitFor();
   await look(page, 'site-manager/place-of-rows');
   await page.getByRole('button', { name: 'Move here' }).click();
@@ -180,7 +180,7 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.goto('/browse/Tasks');
   await page.getByRole('checkbox', { name: 'Select Remarked' }).check();
   await page.getByRole('button', { name: 'Copy', exact: true }).click();
-  await page.locator('main table').getByRole('link', { name: 'Done', exact: true }).click();
+  await page.locator('.places').getByRole('link', { name: 'Done', exact: true }).click();
   await page.getByRole('button', { name: 'Copy here' }).click();
   await page.getByText('Copied to “Done”').waitFor();
   assert.deepEqual(await titles(done), ['Plain', 'Remarked']);
@@ -248,11 +248,11 @@ test('a refused move leads back to the choice of the place', async () => {
   await page.goto(`/items/${root}/manage`);
   await page.getByRole('checkbox', { name: 'Select Papers' }).check();
   await page.getByRole('button', { name: 'Move to…' }).click();
-  await page.locator('main table').getByRole('link', { name: 'Goal', exact: true }).click();
+  await page.locator('.places').getByRole('link', { name: 'Goal', exact: true }).click();
   await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByRole('alert').getByText('“Papers”').waitFor();
   await page.getByRole('heading', { name: 'Move “Papers”' }).waitFor();
-  await page.locator('.card .crumbs a').first().click();
-  await page.locator('main table').getByRole('link', { name: 'Team', exact: true }).waitFor();
+  await page.locator('#form .crumbs a').first().click();
+  await page.locator('.places').getByRole('link', { name: 'Team', exact: true }).waitFor();
   await page.finish();
 });

@@ -92,12 +92,15 @@ test('a day by keyboard alone', async () => {
   await arrowTo(page, 'Move');
   await press('Enter');
   await page.getByRole('heading', { name: 'Move “Plan of the year.txt”' }).waitFor();
-  await tabTo(page, page.locator('main').getByRole('link', { name: 'Archive' }));
+  await tabTo(page, page.getByRole('dialog').getByRole('link', { name: 'Archive' }));
   await press('Enter');
-  await page.waitForURL(/at=/);
+  await page.getByRole('dialog').getByText('No folders here.').waitFor();
   await tabTo(page, page.getByRole('button', { name: 'Move here' }));
   await press('Enter');
   await page.getByRole('status').getByText('Archive').waitFor();
+  await tabTo(page, page.locator('.item').getByRole('link', { name: 'Archive', exact: true }));
+  await press('Enter');
+  await page.getByRole('heading', { name: 'Archive', level: 1 }).waitFor();
   assert.ok(await exists('Archive/Plan of the year.txt'));
 
   // Deleted with Del, and brought back by the note about it.

@@ -1,5 +1,6 @@
-// Links marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What is refused
-// is said there too: no page is left behind that the browser would have to send again on the way back.
+// Links and buttons marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What
+// is refused is said there too: no page is left behind that the browser would have to send again on the way back. Links in
+// what is marked `data-inside`, and buttons of the form that only ask, change what the dialog shows.
 import { unreachable } from "./toast.js";
 
 async function parse(answer) {
@@ -21,7 +22,8 @@ async function send(dialog, form, button) {
   const fields = [...new FormData(form, button)].filter(([, value]) => typeof value === "string");
   const body = new URLSearchParams(fields);
   const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
-  const answer = await fetch(form.action, { method: "POST", body, headers }).catch(() => undefined);
+  const action = button?.getAttribute("formaction") ?? form.action;
+  const answer = await fetch(action, { method: "POST", body, headers }).catch(() => undefined);
   dialog.ariaBusy = "false";
   if (!answer) return unreachable();
   if (answer.status === 204) return location.assign(answer.headers.get("location"));
@@ -42,31 +44,72 @@ function hasFiles(form) {
   return [...form.querySelectorAll("input[type=file]")].some((input) => input.files.length > 0);
 }
 
-async function open(link) {
-  const answer = await fetch(link.href, { headers: { accept: "text/html" } });
+/** Shows the form of another page in the dialog. */
+async function show(dialog, address) {
+  const answer = await fetch(address, { headers: { accept: "text/html" } });
   const form = (await parse(answer)).getElementById("form");
-  if (!answer.ok || !form) {
-    location.href = link.href;
-    return;
-  }
+  if (!answer.ok || !form) location.href = address;
+  else adopt(dialog, form);
+}
+
+/** Asks the form of the dialog what is behind one of its buttons. */
+function look(dialog, form, button) {
+  const fields = [...new FormData(form, button)].filter(([name, value]) => typeof value === "string" && name !== "form_token");
+  return show(dialog, `${form.getAttribute("action")}?${new URLSearchParams(fields)}`);
+}
+
+/** What a link leads to, or a button of a form. */
+function ask(source) {
+  const headers = { accept: "text/html" };
+  if (source.matches("a")) return fetch(source.href, { headers });
+  return fetch(source.formAction, { method: "POST", body: new URLSearchParams(new FormData(source.form, source)), headers });
+}
+
+async function open(source) {
+  const answer = await ask(source);
+  const form = (await parse(answer)).getElementById("form");
+  if (!answer.ok || !form) return leave(source);
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "dialog-title");
   dialog.addEventListener("submit", (event) => {
     // Files are sent by the browser.
     if (event.defaultPrevented || hasFiles(event.target)) return;
     event.preventDefault();
-    send(dialog, event.target, event.submitter);
+    if (event.submitter?.formMethod === "get") look(dialog, event.target, event.submitter).catch(unreachable);
+    else send(dialog, event.target, event.submitter);
+  });
+  // Enter in a field presses the button beside it, and not the first one of the form.
+  dialog.addEventListener("keydown", (event) => {
+    const button = event.key === "Enter" && event.target.matches("input") && event.target.closest("[data-enter]")?.querySelector("button");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
   });
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => {
     const cancelled = event.target.closest("[data-cancel]");
     if (cancelled) event.preventDefault();
     if (cancelled || event.target === dialog) dialog.close();
+    const inside = !cancelled && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.target.closest("[data-inside] a");
+    if (!inside) return;
+    event.preventDefault();
+    show(dialog, inside.href).catch(unreachable);
   });
   document.body.append(dialog);
   dialog.showModal();
   const first = adopt(dialog, form);
   if (first?.type === "text") selectStem(first);
+  return undefined;
+}
+
+/** Goes to the page, as without script. */
+function leave(source) {
+  if (source.matches("a")) {
+    location.href = source.href;
+    return;
+  }
+  source.removeAttribute("data-dialog");
+  source.click();
 }
 
 // A new name usually keeps its extension.
@@ -76,8 +119,8 @@ function selectStem(field) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-dialog]");
-  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const source = event.target.closest("a[data-dialog], button[data-dialog]");
+  if (!source || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  open(link).catch(() => { location.href = link.href; });
+  open(source).catch(() => leave(source));
 });

@@ -9,6 +9,7 @@ pub mod heads;
 mod home;
 pub mod listing;
 mod name_conflict;
+mod place;
 
 pub mod row_cells;
 mod search;
@@ -61,8 +62,10 @@ pub fn routes() -> Router<AppState> {
         .route("/selection/delete", post(selection::selected_delete))
         .route("/selection/values", post(bulk_edit::selected))
         .route("/values", get(bulk_edit::ask).post(bulk_edit::save))
-        .route("/place", get(selection::choose).post(selection::carry_out))
+        .route("/place", get(place::choose).post(place::carry_out))
+        .route("/place/folder", post(place::new_folder))
         .route("/undo-delete", post(change::undo_delete))
+        .route("/undo-move", post(place::undo_move))
         .route("/bin/{collection}", get(bin::show))
         .route("/bin/{collection}/restore", post(bin::restore))
         .route("/bin/{collection}/purge", post(bin::purge))

@@ -13,6 +13,8 @@ const FLASH: &str = "strongroom_flash";
 const MAX_UNDO_BYTES: usize = 1_500;
 /// Prefix of the site collection in the cookie when it does not carry the entries.
 const BIN: &str = "bin";
+/// Prefix of the undo of a move in the cookie.
+const MOVE: &str = "move";
 /// Prefix of the text keys that the cookie can select.
 const TEXTS: &str = "toast.";
 
@@ -34,7 +36,7 @@ pub struct Flash {
     pub undo: Undo,
 }
 
-/// The undo of a deletion, as far as the cookie carries it.
+/// The undo of a deletion or a move, as far as the cookie carries it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Undo {
     /// There is nothing to undo.
@@ -44,6 +46,8 @@ pub enum Undo {
     Entries(String),
     /// There are too many entries for the cookie. The recycle bin of this site collection lists them.
     InBin(String),
+    /// The container that moved items were in, and the items, separated by commas.
+    Move(String),
 }
 
 impl Undo {
@@ -57,12 +61,26 @@ impl Undo {
         if ids.len() <= MAX_UNDO_BYTES { Self::Entries(ids) } else { Self::InBin(collection.to_string()) }
     }
 
+    /// Creates the undo for items that moved out of a container: none if they do not fit into the cookie.
+    pub fn of_move(from: Id, moved: &[Id]) -> Self {
+        let ids = std::iter::once(&from).chain(moved).map(Id::to_string).collect::<Vec<_>>().join(",");
+        if moved.is_empty() || ids.len() > MAX_UNDO_BYTES { Self::Nothing } else { Self::Move(ids) }
+    }
+
+    /// Returns whether the cookie has room for so many items.
+    pub fn has_room_for(items: usize) -> bool {
+        items <= MAX_UNDO_BYTES / 20
+    }
+
     /// Parses the undo from the cookie. Anything else than numbers is no undo.
     fn parse(text: &str) -> Self {
         let of = |text: &str, make: fn(String) -> Self| {
             let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
             if plain { make(text.to_owned()) } else { Self::Nothing }
         };
+        if let Some(ids) = text.strip_prefix(MOVE) {
+            return of(ids, Self::Move);
+        }
         match text.strip_prefix(BIN) {
             Some(collection) if !collection.contains(',') => of(collection, Self::InBin),
             Some(_) => Self::Nothing,
@@ -75,12 +93,18 @@ impl Undo {
             Self::Nothing => String::new(),
             Self::Entries(ids) => ids.clone(),
             Self::InBin(collection) => format!("{BIN}{collection}"),
+            Self::Move(ids) => format!("{MOVE}{ids}"),
         }
     }
 
     /// Returns the entries to restore, with their site collection.
     pub fn entries(&self) -> Option<&str> {
         if let Self::Entries(ids) = self { Some(ids) } else { None }
+    }
+
+    /// Returns the items to move back, behind the container that they were in.
+    pub fn moved(&self) -> Option<&str> {
+        if let Self::Move(ids) = self { Some(ids) } else { None }
     }
 
     /// Returns the site collection whose recycle bin lists the entries.
@@ -138,7 +162,8 @@ mod tests {
             assert_eq!(carried(&format!("{unknown}\n\nx")), None);
         }
         assert_eq!(carried("toast.pasted\n\nx").unwrap().key, "toast.pasted");
-        for undo in ["1;2", "", "bin", "bin1,2", "bin/x", "binbin1"] {
+        assert_eq!(carried("toast.moved\nmove7,1,2\nx").unwrap().undo.moved(), Some("7,1,2"));
+        for undo in ["1;2", "", "bin", "bin1,2", "bin/x", "binbin1", "move", "move1;2", "movebin1"] {
             assert_eq!(carried(&format!("toast.saved\n{undo}\nx")).unwrap().undo, Undo::Nothing, "{undo}");
         }
         assert_eq!(carried("toast.saved"), None);

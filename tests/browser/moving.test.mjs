@@ -1,0 +1,108 @@
+// Moving and copying in a dialog: by walking, by a search for the name, into recent places and new folders, and back again.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, WIDE, look, openPage, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  for (const name of ['one.txt', 'two.txt', 'three.txt', 'Plans/2025/old.txt', 'Plans/2026/new.txt', 'Else/other.txt']) await server.put(name, name);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const exists = async (path) => (await server.api('GET', `/api/v1/items/by-path?path=${encodeURIComponent(`Documents/${path}`)}`)).status === 200;
+const dialog = (page) => page.getByRole('dialog');
+const places = (page) => dialog(page).locator('.places');
+const row = (page, name) => page.locator('tr[data-id]', { hasText: name });
+
+async function choose(page, name, what) {
+  await row(page, name).getByRole('link', { name: `More actions for ${name}` }).click();
+  await page.locator('.menu.of-row').getByRole('link', { name: what, exact: true }).click();
+  await dialog(page).getByRole('button', { name: `${what} here` }).waitFor();
+}
+
+for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'narrow', NARROW]]) {
+  test(`a document moves to where its folder is found, and back: ${scheme}, ${screen}`, async () => {
+    const page = await openPage(browser, server, { scheme, viewport });
+    await signIn(page);
+    await page.goto('/browse/Documents');
+    await choose(page, 'one.txt', 'Move');
+    // It is here already.
+    assert.ok(await dialog(page).getByRole('button', { name: 'Move here' }).isDisabled());
+    await places(page).getByText('Where you worked lately').waitFor();
+    await look(page, `moving/${scheme}-${screen}-dialog`);
+    await dialog(page).getByRole('searchbox').fill('2026');
+    await page.keyboard.press('Enter');
+    await places(page).getByRole('link', { name: /2026/ }).waitFor();
+    assert.deepEqual(await places(page).getByRole('link').allTextContents(), ['2026Documents / Plans']);
+    await look(page, `moving/${scheme}-${screen}-found`);
+    await places(page).getByRole('link').click();
+    await dialog(page).getByText('No folders here.').waitFor();
+    await dialog(page).getByRole('button', { name: 'Move here' }).click();
+    await page.getByText('Moved to “2026”').waitFor();
+    // One stays where one was.
+    assert.equal(new URL(page.url()).pathname, '/browse/Documents');
+    await row(page, 'two.txt').waitFor();
+    assert.ok(await exists('Plans/2026/one.txt'));
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Moved back').waitFor();
+    await row(page, 'one.txt').waitFor();
+    assert.ok(await exists('one.txt') && !await exists('Plans/2026/one.txt'));
+    await page.finish();
+  });
+}
+
+test('several are copied into a new folder, and what is refused is said in the dialog', async () => {
+  const page = await openPage(browser, server, { viewport: WIDE });
+  page.expectFault(/409/);
+  await signIn(page);
+  await page.goto('/browse/Documents');
+  for (const name of ['two.txt', 'three.txt']) await row(page, name).getByRole('checkbox').check();
+  await page.locator('.selection').getByRole('button', { name: 'Copy' }).click();
+  await dialog(page).getByRole('heading', { name: 'Copy 2 items' }).waitFor();
+  await places(page).getByRole('link', { name: 'Plans', exact: true }).click();
+  await dialog(page).getByText('New folder').click();
+  const name = dialog(page).getByRole('textbox', { name: 'Name of the folder' });
+  await name.fill('2025');
+  await page.keyboard.press('Enter');
+  await dialog(page).getByRole('alert').waitFor();
+  await dialog(page).getByText('New folder').click();
+  await name.fill('2027');
+  await page.keyboard.press('Enter');
+  await dialog(page).getByText('No folders here.').waitFor();
+  await dialog(page).getByRole('button', { name: 'Copy here' }).click();
+  await page.getByText('Copied to “2027”').waitFor();
+  assert.ok(await exists('Plans/2027/two.txt') && await exists('Plans/2027/three.txt') && await exists('two.txt'));
+  // A name that is taken there.
+  await server.put('Else/two.txt', 'another');
+  await choose(page, 'two.txt', 'Move');
+  await places(page).getByRole('link', { name: 'Else', exact: true }).first().click();
+  await dialog(page).getByText('No folders here.').waitFor();
+  await dialog(page).getByRole('button', { name: 'Move here' }).click();
+  await dialog(page).getByRole('alert').waitFor();
+  await page.keyboard.press('Escape');
+  assert.ok(await exists('two.txt'));
+  await page.finish();
+});
+
+test('without script, it is a page', async () => {
+  const page = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(page);
+  const { id } = await (await server.api('GET', '/api/v1/items/by-path?path=Documents%2Fthree.txt')).json();
+  await page.goto(`/place?action=move&ids=${id}&next=/browse/Documents`);
+  await page.getByRole('searchbox', { name: 'Find a folder or library' }).fill('2025');
+  await page.locator('#form').getByRole('button', { name: 'Search' }).click();
+  await page.locator('.places').getByRole('link', { name: /2025/ }).click();
+  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.waitForURL('**/browse/Documents');
+  await page.getByText('Moved to “2025”').waitFor();
+  assert.ok(await exists('Plans/2025/three.txt'));
+  await page.finish();
+});

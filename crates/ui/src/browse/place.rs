@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::extract::Query;
-use axum::response::Response;
 use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
@@ -298,13 +297,14 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
 /// Creates a folder in the place that is shown, and goes into it.
 pub async fn new_folder(sent: SubmittedForm) -> PageResult {
     let (at, name) = (sent.fields.id("at")?, sent.fields.trimmed("folder"));
+    let first = sent.fields.ids("ids")?.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
+    sent.visit.session.item(&Target::Id(first)).await?;
     let created = match Name::new(name) {
         Ok(name) => sent.visit.session.create_folder(&Target::Id(at), &name).await,
         Err(error) => Err(error),
     };
-    let shown: PageResult<Response> = match created {
+    match created {
         Ok(folder) => show(sent.visit, &plan_of(&sent.fields, folder.id), String::new()).await,
         Err(error) => choose_again(sent.visit, &plan_of(&sent.fields, at), error).await,
-    };
-    shown
+    }
 }

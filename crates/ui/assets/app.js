@@ -19,4 +19,6 @@ import "./suggest.js";
 import "./swap.js";
 import "./time.js";
 import "./toast.js";
+import "./transfer.js";
+import "./undo.js";
 import "./upload.js";

@@ -1,7 +1,7 @@
 // Links and buttons marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What
 // is refused is said there too: no page is left behind that the browser would have to send again on the way back. Links in
 // what is marked `data-inside`, and buttons of the form that only ask, change what the dialog shows.
-import { unreachable } from "./toast.js";
+import { tell, unreachable } from "./toast.js";
 
 async function parse(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -65,10 +65,8 @@ function ask(source) {
   return fetch(source.formAction, { method: "POST", body: new URLSearchParams(new FormData(source.form, source)), headers });
 }
 
-async function open(source) {
-  const answer = await ask(source);
-  const form = (await parse(answer)).getElementById("form");
-  if (!answer.ok || !form) return leave(source);
+/** Makes a dialog with a form. Returns the field that has the focus. */
+function begin(form) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "dialog-title");
   dialog.addEventListener("submit", (event) => {
@@ -97,9 +95,28 @@ async function open(source) {
   });
   document.body.append(dialog);
   dialog.showModal();
-  const first = adopt(dialog, form);
+  return adopt(dialog, form);
+}
+
+async function open(source) {
+  const answer = await ask(source);
+  const form = (await parse(answer)).getElementById("form");
+  if (!answer.ok || !form) return leave(source);
+  const first = begin(form);
   if (first?.type === "text") selectStem(first);
   return undefined;
+}
+
+/** Does what a form would do that nobody has to fill in. If it is refused, the form says why. */
+export async function carry(address, fields) {
+  const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
+  const answer = await fetch(address, { method: "POST", body: new URLSearchParams(fields), headers }).catch(() => undefined);
+  if (!answer) return unreachable();
+  if (answer.status === 204) return location.assign(answer.headers.get("location"));
+  const page = await parse(answer);
+  const form = page.getElementById("form");
+  if (form) return begin(form);
+  return tell(page.querySelector("main .note p, main p")?.textContent ?? `${answer.status}`);
 }
 
 /** Goes to the page, as without script. */

@@ -20,7 +20,8 @@ function fill(menu, row) {
   }
 }
 
-function show(button, template) {
+/** Shows the menu of a row at its button, or where the pointer is. */
+function show(button, template, pointer) {
   document.querySelector(".menu.of-row")?.remove();
   const menu = document.createElement("div");
   menu.className = "menu of-row";
@@ -32,6 +33,15 @@ function show(button, template) {
     if (event.newState === "closed") menu.remove();
   });
   menu.showPopover({ source: button });
+  if (pointer) {
+    const { width, height } = menu.getBoundingClientRect();
+    Object.assign(menu.style, {
+      positionArea: "none",
+      inset: "auto",
+      left: `${Math.max(0, Math.min(pointer.clientX, innerWidth - width))}px`,
+      top: `${Math.max(0, Math.min(pointer.clientY, innerHeight - height))}px`,
+    });
+  }
   // At once, for who types ahead: the event comes later, and would take the focus back.
   menu.querySelector("a, button")?.focus({ focusVisible: false });
 }
@@ -42,6 +52,16 @@ document.addEventListener("click", (event) => {
   if (!template || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   show(button, template);
+});
+
+// The right button shows the same menu; with Shift, and on what was selected as text, that of the browser.
+document.addEventListener("contextmenu", (event) => {
+  const row = event.target.closest("[data-listing] tr[data-id]");
+  const button = row?.querySelector("a[data-menu]");
+  const template = button && document.getElementById(button.dataset.menu);
+  if (!template || event.shiftKey || String(getSelection()) || event.target.closest("input, textarea, .menu")) return;
+  event.preventDefault();
+  show(button, template, event);
 });
 
 // Arrow keys move inside any open menu.

@@ -32,8 +32,14 @@ function refresh() {
   }
 }
 
+/** Rows can be dragged, where they can be moved or copied at all. */
+function dragged() {
+  if (form.dataset.here) for (const row of rows()) row.draggable = true;
+}
+
 /** Rows that came into sight are ticked themselves. */
 function grown() {
+  dragged();
   const hidden = new Map(away().map((input) => [input.value, input]));
   for (const box of boxes()) {
     const input = hidden.get(box.value);
@@ -78,6 +84,14 @@ function clicked(event) {
   if (!event.shiftKey) last = own;
   row.focus({ preventScroll: true });
   return refresh();
+}
+
+/** A double click opens what a row stands for. */
+function opened(event) {
+  const row = event.target.closest("tr[data-id]");
+  if (!row || event.target.closest("a, button, input, select, textarea, label, .menu, .cell-editor, td.cell:has([data-cell])")) return;
+  getSelection().removeAllRanges();
+  row.querySelector(".item a")?.click();
 }
 
 function step(row, event) {
@@ -145,6 +159,8 @@ function start() {
   if (form.querySelector("[data-listing]")) {
     rows().forEach((row, i) => { row.tabIndex = i === 0 ? 0 : -1; });
     form.addEventListener("keydown", pressed);
+    form.addEventListener("dblclick", opened);
+    dragged();
   }
   form.addEventListener("click", clicked);
   form.addEventListener("grown", grown);

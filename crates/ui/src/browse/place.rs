@@ -234,7 +234,12 @@ async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> 
 /// Moves or copies the items to the chosen destination, and leads back to where they were.
 pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let (session, fields) = (&sent.visit.session, &sent.fields);
-    let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
+    let ids = fields.ids("ids")?;
+    // What is dropped on a link goes to where it leads.
+    let to = match fields.text("to") {
+        address if address.is_empty() => Target::Id(fields.id("at")?),
+        address => address::target(&address.parse().map_err(|_| Error::not_found("there is no such destination"))?)?,
+    };
     let moves = fields.text("action") == "move";
     let _permit = if moves { None } else { acquire_costly()? };
     let from = if moves { one_parent(&sent, &ids).await } else { None };

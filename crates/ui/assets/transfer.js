@@ -1,0 +1,103 @@
+// Rows that are moved and copied by hand: dragged onto folders, breadcrumbs and the side bar, with Ctrl copied; or cut, copied and
+// pasted by the keyboard.
+import { carry } from "./dialog.js";
+import { typing } from "./keys.js";
+import { tell } from "./toast.js";
+
+const KIND = "application/x-strongroom-items";
+const STORE = "strongroom-cut";
+let dragged;
+let over;
+
+const form = () => document.querySelector("form:has([data-listing])");
+const rowOf = (event) => event.target.closest?.("[data-listing] tr[data-id]");
+const fill = (word, number) => form().dataset[word].replace("{0}", number.toLocaleString(document.documentElement.lang));
+
+/** What is ticked, where this row is among it; otherwise the row alone. */
+function chosen(row) {
+  const ticked = [...form().querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value);
+  if (!row) return ticked;
+  return ticked.includes(row.dataset.id) ? ticked : [row.dataset.id];
+}
+
+function send(fields) {
+  const token = form().querySelector("[name=form_token]").value;
+  return carry("/place", { form_token: token, next: location.pathname + location.search, ...fields });
+}
+
+/** Where the rows go that are dropped here. */
+function goal(event) {
+  const row = rowOf(event);
+  if (row) return row.dataset.kind === "folder" && !dragged.includes(row.dataset.id) ? { element: row, at: row.dataset.id } : undefined;
+  const link = event.target.closest?.(".crumbs a, .sidebar .nav a");
+  const path = link && new URL(link.href).pathname;
+  if (!path?.startsWith("/browse") || path === location.pathname) return undefined;
+  return { element: link, to: path };
+}
+
+function mark(element) {
+  if (over === element) return;
+  over?.classList.remove("drop-here");
+  over = element;
+  over?.classList.add("drop-here");
+}
+
+document.addEventListener("dragstart", (event) => {
+  const row = rowOf(event);
+  if (!row || event.target.closest("input, textarea")) return;
+  dragged = chosen(row);
+  event.dataTransfer.setData(KIND, dragged.join());
+  event.dataTransfer.effectAllowed = "copyMove";
+  const picture = document.createElement("span");
+  picture.className = "dragged";
+  picture.textContent = dragged.length > 1 ? fill("count", dragged.length) : row.querySelector(".item a").textContent;
+  document.body.append(picture);
+  event.dataTransfer.setDragImage(picture, -12, -12);
+  setTimeout(() => picture.remove());
+});
+
+document.addEventListener("dragover", (event) => {
+  if (!dragged) return;
+  const found = goal(event);
+  mark(found?.element);
+  if (!found) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = event.ctrlKey ? "copy" : "move";
+});
+
+document.addEventListener("drop", (event) => {
+  const found = dragged && goal(event);
+  if (!found) return;
+  event.preventDefault();
+  const { element, ...place } = found;
+  send({ action: event.ctrlKey ? "copy" : "move", ids: dragged.join(), ...place });
+});
+
+document.addEventListener("dragend", () => {
+  dragged = undefined;
+  mark();
+});
+
+function cut(action) {
+  const row = document.activeElement?.closest?.("[data-listing] tr[data-id]");
+  const ids = chosen(row);
+  if (!ids.length) return false;
+  sessionStorage.setItem(STORE, JSON.stringify({ action, ids }));
+  tell(fill(action === "move" ? "cut" : "copied", ids.length));
+  return true;
+}
+
+function paste() {
+  const stored = JSON.parse(sessionStorage.getItem(STORE) ?? "null");
+  if (!stored || !form().dataset.here) return false;
+  if (stored.action === "move") sessionStorage.removeItem(STORE);
+  send({ action: stored.action, ids: stored.ids.join(), at: form().dataset.here });
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.defaultPrevented || !form()?.dataset.here) return;
+  if (typing(event.target) || document.querySelector("dialog[open], [popover]:popover-open") || String(getSelection())) return;
+  const act = { x: () => cut("move"), c: () => cut("copy"), v: paste }[event.key.toLowerCase()];
+  if (act?.()) event.preventDefault();
+});

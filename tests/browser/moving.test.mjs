@@ -106,3 +106,71 @@ test('without script, it is a page', async () => {
   assert.ok(await exists('Plans/2025/three.txt'));
   await page.finish();
 });
+
+test('rows are dragged onto folders, breadcrumbs and libraries, and Ctrl+Z brings them back', async () => {
+  const root = (await (await server.api('GET', '/api/v1/items/by-path?path=')).json()).id;
+  await server.json('POST', `/api/v1/items/${root}/libraries`, { name: 'Contracts' });
+  for (const name of ['Hand/in.txt', 'Hand/with.txt', 'Hand/Box/x.txt']) await server.put(name, name);
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  await page.goto('/browse/Documents/Hand');
+  for (const name of ['in.txt', 'with.txt']) await row(page, name).getByRole('checkbox').check();
+  await row(page, 'in.txt').locator('.item a').dragTo(row(page, 'Box'));
+  await page.getByText('Moved to “Box”').waitFor();
+  assert.ok(await exists('Hand/Box/in.txt') && await exists('Hand/Box/with.txt'));
+  await page.goto('/browse/Documents/Hand/Box');
+  await row(page, 'in.txt').locator('td').nth(2).dragTo(page.locator('.crumbs').getByRole('link', { name: 'Documents' }));
+  await page.getByText('Moved to “Documents”').waitFor();
+  assert.ok(await exists('in.txt'));
+  await row(page, 'with.txt').locator('.item a').dragTo(page.locator('.sidebar').getByRole('link', { name: 'Contracts' }));
+  await page.getByText('Moved to “Contracts”').waitFor();
+  // The latest comes back first, wherever one is.
+  await page.goto('/browse/Documents');
+  await page.keyboard.press('Control+z');
+  await page.getByText('Moved back').waitFor();
+  assert.ok(await exists('Hand/Box/with.txt') && await exists('in.txt'));
+  await page.keyboard.press('Control+z');
+  await row(page, 'in.txt').waitFor({ state: 'detached' });
+  assert.ok(await exists('Hand/Box/in.txt'));
+  // With Ctrl, it is a copy.
+  await page.goto('/browse/Documents/Hand');
+  await page.keyboard.down('Control');
+  await row(page, 'Box').locator('.item a').dragTo(page.locator('.crumbs').getByRole('link', { name: 'Documents' }));
+  await page.keyboard.up('Control');
+  await page.getByText('Copied to “Documents”').waitFor();
+  assert.ok(await exists('Box/in.txt') && await exists('Hand/Box/in.txt'));
+  await page.finish();
+});
+
+test('rows are cut, copied and pasted, opened by a double click, and have a menu at the right button', async () => {
+  for (const name of ['Keys/a.txt', 'Keys/b.txt', 'Keys/To/x.txt']) await server.put(name, name);
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  await page.goto('/browse/Documents/Keys');
+  await row(page, 'a.txt').focus();
+  await page.keyboard.press('Control+c');
+  await page.getByText('Copied: 1.').waitFor();
+  await page.goto('/browse/Documents/Keys/To');
+  await row(page, 'x.txt').waitFor();
+  await page.keyboard.press('Control+v');
+  await page.getByText('Copied to “To”').waitFor();
+  await page.goto('/browse/Documents/Keys');
+  await row(page, 'b.txt').getByRole('checkbox').check();
+  await page.keyboard.press('Control+x');
+  await page.getByText('Cut: 1.').waitFor();
+  await row(page, 'To').locator('td').last().dblclick({ position: { x: 2, y: 2 } });
+  await page.waitForURL('**/Keys/To');
+  await row(page, 'x.txt').waitFor();
+  await page.keyboard.press('Control+v');
+  await page.getByText('Moved to “To”').waitFor();
+  assert.ok(await exists('Keys/To/a.txt') && await exists('Keys/To/b.txt') && !await exists('Keys/b.txt'));
+  // What was cut is pasted once.
+  await page.keyboard.press('Control+v');
+  await row(page, 'a.txt').click({ button: 'right' });
+  const menu = page.locator('.menu.of-row');
+  await menu.getByRole('link', { name: 'Rename' }).waitFor();
+  await look(page, 'moving/right-button');
+  await menu.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.finish();
+});

@@ -12,6 +12,20 @@ async function parse(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
+/** Other cells may follow from the one that was changed: calculated values, totals, time and author. They are read again. */
+async function follow(row) {
+  const page = await parse(await fetch(location.href, { headers: { accept: "text/html" } }));
+  const fresh = row.isConnected && page.querySelector(`[data-listing] tr[data-id="${row.dataset.id}"]`);
+  if (!fresh) return;
+  const [old, cells] = [[...row.cells], [...fresh.cells]];
+  if (old.length !== cells.length) return;
+  old.forEach((cell, at) => {
+    if (!cell.matches(".pick, .act, .edited") && !cell.isEqualNode(cells[at])) cell.replaceWith(document.adoptNode(cells[at]));
+  });
+  const [foot, now] = [row.closest("table").tFoot, page.querySelector("[data-listing] tfoot")];
+  if (foot && now) foot.replaceWith(document.adoptNode(now));
+}
+
 /** Keeps columns as wide as they are while a field stands in one of them; returns what lets them go. */
 function hold(table) {
   if (!table || matchMedia("(max-width: 48rem)").matches) return () => {};
@@ -84,7 +98,12 @@ async function edit(link) {
     if (!stored) return refuse(offline);
     if (stored.ok && !stored.redirected) {
       open = undefined;
-      return close([...(await parse(stored)).body.childNodes]);
+      close([...(await parse(stored)).body.childNodes]);
+      const line = cell.closest("tr");
+      const focused = document.activeElement?.closest("td")?.cellIndex;
+      await follow(line).catch(() => {});
+      if (!document.activeElement || document.activeElement === document.body) line.cells[focused]?.querySelector("[data-cell]")?.focus();
+      return undefined;
     }
     const problem = await stored.json().catch(() => ({}));
     // Somebody was faster: what they stored is what the next attempt replaces. Or the session is another one: then at once again.

@@ -6,14 +6,21 @@ const agreed = new WeakSet();
  * Asks, and returns whether the answer was yes.
  *
  * @param {string} question
- * @param {string} [word] Label of the button for yes, which otherwise says "Continue".
+ * @param {string} [word] Label of the button for yes, if something is lost by it. Otherwise it says "Continue", and has the focus.
  */
 export function ask(question, word) {
   const store = document.getElementById("question");
   if (!store) return Promise.resolve(confirm(question));
   const dialog = store.content.firstElementChild.cloneNode(true);
   dialog.querySelector("p").textContent = question;
-  if (word) dialog.querySelector("button[value=yes]").textContent = word;
+  const yes = dialog.querySelector("button[value=yes]");
+  if (word) {
+    yes.textContent = word;
+  } else {
+    yes.classList.replace("danger", "main");
+    yes.autofocus = true;
+    dialog.querySelector("button[value=no]").autofocus = false;
+  }
   document.body.append(dialog);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.showModal();

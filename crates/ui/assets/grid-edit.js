@@ -49,7 +49,7 @@ function suggestEach(field, id, words) {
   field.addEventListener("focus", fill);
 }
 
-function fieldFor(column, text, { yes, no, several, people }) {
+function fieldFor(column, text, typed, { yes, no, several, people }) {
   if (column.multiple) {
     const field = make("input", { type: "text", title: several, "aria-description": several });
     suggestEach(field, `grid-values-${column.id}`, column.kind === "person" ? people : (column.choices ?? column.entries ?? []));
@@ -58,7 +58,8 @@ function fieldFor(column, text, { yes, no, several, people }) {
   if (column.kind === "choice") return select([["", "–"], ...column.choices.map((choice) => [choice, choice])], text);
   if (column.kind === "yes-no") return select([["", "–"], ["yes", yes], ["no", no]], text);
   if (column.kind === "note" || text.includes("\n")) return make("textarea", { rows: 5 });
-  const field = make("input", { type: column.kind === "date" ? "date" : "text" });
+  // The browser's own field for dates takes the keys apart by rules of its own: who types writes the day as text.
+  const field = make("input", { type: column.kind === "date" && !typed ? "date" : "text" });
   if (column.kind === "number") field.inputMode = "decimal";
   if (column.kind === "link") field.inputMode = "url";
   if (column.kind === "person") field.setAttribute("list", suggestions("grid-people", people));
@@ -68,7 +69,7 @@ function fieldFor(column, text, { yes, no, several, people }) {
 
 /** Opens an editor in a cell. `typed` begins with nothing, so that the key that opened it is the first character. */
 export function openEditor(cell, column, text, typed, words) {
-  const field = fieldFor(column, text, words);
+  const field = fieldFor(column, text, typed, words);
   field.className = "grid-field";
   field.setAttribute("aria-label", column.name);
   field.autocomplete = "off";

@@ -4,6 +4,8 @@ function watch(toast) {
   const button = toast.querySelector("[data-close-toast]");
   if (button) button.hidden = false;
   button?.addEventListener("click", () => toast.remove());
+  // What failed stays until somebody has read it.
+  if (toast.hasAttribute("data-stays")) return;
   const seconds = toast.querySelector("form, a") ? 15 : 6;
   let timer = setTimeout(() => toast.remove(), seconds * 1000);
   const hold = () => clearTimeout(timer);

@@ -119,7 +119,7 @@ pub(super) fn refuse_repeated(transaction: &mut Transaction<'_>, holder: Id, col
 }
 
 fn value_taken(column: &ColumnRow) -> Error {
-    Error::conflict(format!("another item has this value in \"{}\": enter another one", column.name))
+    Error::conflict(format!("another item has this value in \"{}\"", column.name))
         .with_code(Code::ValueTaken)
         .naming(&[column.name.as_str()])
 }

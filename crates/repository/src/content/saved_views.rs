@@ -95,12 +95,17 @@ impl Session {
                 library_id: library,
                 owner_id,
                 name: view.name.as_str().to_owned(),
-                folded,
+                folded: folded.clone(),
                 query: view.query.clone(),
                 standard: view.standard,
             };
             saved_view::put(transaction, &row)?;
             if view.shared {
+                // What was the caller's alone is everybody's now, and not there twice.
+                let own = present.iter().find(|row| row.owner_id == guard.caller() && row.folded == folded);
+                if let Some(own) = own {
+                    saved_view::delete(transaction, own.id)?;
+                }
                 guard.record(transaction, library, "view.save", view.name.as_str())?;
             }
             Ok(row.id)

@@ -129,7 +129,7 @@ fn back(sent: &SubmittedForm, collection: Id) -> String {
 pub async fn restore_all(visit: &Visit, collection: Id, entries: &[Id]) -> Result<Flash> {
     let mut name = String::new();
     for entry in entries {
-        name = visit.session.restore(collection, *entry).await?.name;
+        name = visit.session.restore(collection, *entry).await?.shown_name().to_owned();
     }
     Ok(match entries.len() {
         0 | 1 => Flash::new("toast.restored", name),

@@ -119,12 +119,12 @@ pub async fn save(sent: SubmittedForm) -> PageResult {
     let mut failed = Vec::new();
     for id in &subject.ids {
         if let Err(error) = sent.visit.session.set_values(&Target::Id(*id), change.clone()).await {
-            failed.push(error);
+            failed.push((*id, error));
         }
     }
     let count = sent.visit.page.n("selection.items", subject.ids.len());
     let next = address::browse_parent(&subject.first.path);
-    selection::finish(&sent, failed.into_iter(), &next, Flash::new("toast.saved", count))
+    selection::finish(&sent, failed, &next, Flash::new("toast.saved", count)).await
 }
 
 async fn read(sent: &SubmittedForm, subject: &Subject) -> Result<ValuesChange> {

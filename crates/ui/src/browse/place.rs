@@ -9,7 +9,7 @@ use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
-use super::selection::{finish, join};
+use super::selection::{failed_of, finish, join};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
@@ -246,15 +246,15 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
     let place = session.item(&to).await?;
     let moved: Vec<Id> = outcomes.iter().filter(|outcome| outcome.error.is_none()).map(|outcome| outcome.id).collect();
-    let mut failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
-    if moved.is_empty()
-        && let Some(error) = failed.next()
-    {
-        return choose_again(sent.visit, &plan_of(fields, place.id), error).await;
+    let failed = outcomes.into_iter().filter_map(|outcome| Some((outcome.id, outcome.error?)));
+    let mut failed: Vec<(Id, Error)> = failed.collect();
+    if moved.is_empty() && !failed.is_empty() {
+        return choose_again(sent.visit, &plan_of(fields, place.id), failed.swap_remove(0).1).await;
     }
     let key = if moves { "toast.moved" } else { "toast.copied" };
     let undo = from.map_or(Undo::Nothing, |from| Undo::of_move(from, &moved));
-    finish(&sent, failed, &fields.next(&address::browse(&place.path)), Flash { undo, ..Flash::new(key, place.name) })
+    let next = fields.next(&address::browse(&place.path));
+    finish(&sent, failed, &next, Flash { undo, ..Flash::new(key, place.name) }).await
 }
 
 fn plan_of(fields: &Fields, at: Id) -> Plan {
@@ -286,13 +286,15 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
         return Err(Error::invalid("nothing was moved").into());
     };
     let outcomes = sent.visit.session.move_many(moved, &Target::Id(*from)).await?;
-    let count = outcomes.len();
-    let failed: Vec<Error> = outcomes.into_iter().filter_map(|outcome| outcome.error).collect();
-    let (lost, next) = (failed.len(), sent.fields.next("/"));
+    let all = outcomes.len();
+    let failed = outcomes.into_iter().filter_map(|outcome| Some((outcome.id, outcome.error?)));
+    let failed: Vec<(Id, Error)> = failed.collect();
+    let (count, next) = (failed.len(), sent.fields.next("/"));
     match failed.into_iter().next() {
-        Some(error) if lost == count => Err(error.into()),
-        Some(error) => {
-            let text = format!("{lost}/{count}: {}", refuse::message_for(&sent.visit.page, &error));
+        Some((_, error)) if count == all => Err(error.into()),
+        Some((id, error)) => {
+            let reason = refuse::message_for(&sent.visit.page, &error);
+            let text = format!("{}: {reason}", failed_of(&sent.visit, id, count, all).await);
             Ok(done(&next, &Flash::new("toast.some-failed", text)))
         }
         None => Ok(done(&next, &Flash::new("toast.moved-back", ""))),

@@ -7,7 +7,7 @@ use repository::{Item, Target};
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, Undo, done};
 use crate::frame::refuse;
-use crate::frame::visit::SubmittedForm;
+use crate::frame::visit::{SubmittedForm, Visit};
 use http_core::protocol::segments::encode_query;
 
 /// Redirects from the selected rows to the choice of a destination for moving.
@@ -37,11 +37,11 @@ pub async fn selected_check_out(sent: SubmittedForm) -> PageResult {
     let mut failed = Vec::new();
     for id in &ids {
         if let Err(error) = sent.visit.session.check_out(&Target::Id(*id)).await {
-            failed.push(error);
+            failed.push((*id, error));
         }
     }
     let next = sent.fields.next("/");
-    finish(&sent, failed.into_iter(), &next, Flash::new("toast.checked-out", ""))
+    finish(&sent, failed, &next, Flash::new("toast.checked-out", "")).await
 }
 
 /// Deletes the selected rows. One undo restores all of them, or leads to the recycle bin when they are too many for the
@@ -55,7 +55,7 @@ pub async fn selected_delete(sent: SubmittedForm) -> PageResult {
                 entries.push(entry);
                 first.get_or_insert(item);
             }
-            Err(error) => failed.push(error),
+            Err(error) => failed.push((*id, error)),
         }
     }
     let next = sent.fields.next("/");
@@ -65,7 +65,7 @@ pub async fn selected_delete(sent: SubmittedForm) -> PageResult {
         _ => ("toast.deleted-many", sent.visit.page.language.number(entries.len() as u64)),
     };
     let flash = Flash { key, name, undo };
-    finish(&sent, failed.into_iter(), &next, flash)
+    finish(&sent, failed, &next, flash).await
 }
 
 async fn delete_one(sent: &SubmittedForm, id: Id) -> Result<(Item, Id)> {
@@ -74,19 +74,27 @@ async fn delete_one(sent: &SubmittedForm, id: Id) -> Result<(Item, Id)> {
     Ok((item, entry))
 }
 
-/// Ends an operation on several items. If all failed, the response is the first error; otherwise the message says how
-/// many failed.
-pub fn finish(sent: &SubmittedForm, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> PageResult {
-    let failed: Vec<Error> = failed.collect();
+/// Ends an operation on several items. If all failed, the response is the first error; otherwise the message names the
+/// first item that failed, and why.
+pub async fn finish(sent: &SubmittedForm, failed: Vec<(Id, Error)>, next: &str, flash: Flash) -> PageResult {
     let all = sent.fields.ids("ids")?.len();
     let count = failed.len();
     match failed.into_iter().next() {
         None => Ok(done(next, &flash)),
-        Some(error) if count == all => Err(error.into()),
-        Some(error) => {
-            let text = format!("{count}/{all}: {}", refuse::message_for(&sent.visit.page, &error));
-            Ok(done(next, &Flash { key: "toast.some-failed", name: text, undo: flash.undo }))
+        Some((_, error)) if count == all => Err(error.into()),
+        Some((id, error)) => {
+            let reason = refuse::message_for(&sent.visit.page, &error);
+            let name = failed_of(&sent.visit, id, count, all).await;
+            Ok(done(next, &Flash { key: "toast.some-failed", name: format!("{name}: {reason}"), undo: flash.undo }))
         }
+    }
+}
+
+/// Returns how many of all items failed, with the name of the first.
+pub async fn failed_of(visit: &Visit, id: Id, count: usize, all: usize) -> String {
+    match visit.session.item(&Target::Id(id)).await {
+        Ok(item) => format!("{count}/{all}, “{}”", item.shown_name()),
+        Err(_) => format!("{count}/{all}"),
     }
 }
 

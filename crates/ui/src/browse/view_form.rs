@@ -3,7 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
 use model::{ColumnKind, Id, Name, Result, Total};
-use repository::{Column, Item, NewView, Target, named_condition, stored_condition};
+use repository::{Column, Item, NewView, SavedView, Target, named_condition, stored_condition};
 
 use super::heads::label;
 use super::value_test::in_language;
@@ -232,15 +232,24 @@ impl Saving {
     }
 }
 
-fn save_form<'a>(page: &'a Page, saving: &Saving, view: &View, typed: Option<&Fields>, name: &str) -> Form<'a> {
+/// Returns the form. Until something was typed, it has what the saved view has from which this one comes.
+fn save_form<'a>(
+    page: &'a Page,
+    saving: &Saving,
+    view: &View,
+    typed: Option<&Fields>,
+    saved: Option<&SavedView>,
+) -> Form<'a> {
     let place = &saving.place;
     let ticked = |name: &str, first: bool| typed.map_or(first, |fields| fields.yes(name));
+    let name = saved.map_or("", |saved| saved.name.as_str());
     let name = typed.map_or_else(|| name.to_owned(), |fields| fields.text("name"));
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required().hint(page.s("view.name-hint"))];
     if saving.for_all {
-        fields.push(Field::of("shared", page.s("view.shared"), Input::Tick(ticked("shared", false))));
+        fields.push(Field::of("shared", page.s("view.shared"), Input::Tick(ticked("shared", saved.is_some_and(|saved| saved.shared)))));
     }
-    fields.push(Field::of("standard", page.s("view.standard"), Input::Tick(ticked("standard", false))));
+    let is_standard = ticked("standard", saved.is_some_and(|saved| saved.standard));
+    fields.push(Field::of("standard", page.s("view.standard"), Input::Tick(is_standard)));
     fields.push(Field::hidden("query", View { saved: String::new(), ..view.clone() }.query()));
     Form {
         page,
@@ -260,8 +269,8 @@ pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): Raw
     let saving = Saving::of(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
     let views = visit.session.views(&Target::Id(saving.place.id)).await?;
-    let name = views.iter().find(|saved| saved.id.to_string() == view.saved).map_or("", |saved| saved.name.as_str());
-    Ok(html(&save_form(&visit.page, &saving, &view, None, name)))
+    let saved = views.iter().find(|saved| saved.id.to_string() == view.saved);
+    Ok(html(&save_form(&visit.page, &saving, &view, None, saved)))
 }
 
 /// Saves a view.
@@ -283,7 +292,7 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
             let next = format!("{}?view={id}", address::browse(&saving.place.path));
             Ok(done(&next, &Flash::new("toast.saved", name.as_str())))
         }
-        Err(error) => refuse::show_form_again(save_form(&visit.page, &saving, &view, Some(&fields), ""), error),
+        Err(error) => refuse::show_form_again(save_form(&visit.page, &saving, &view, Some(&fields), None), error),
     }
 }
 

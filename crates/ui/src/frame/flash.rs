@@ -15,6 +15,8 @@ const MAX_UNDO_BYTES: usize = 1_500;
 const BIN: &str = "bin";
 /// Prefix of the undo of a move in the cookie.
 const MOVE: &str = "move";
+/// Longest name that the cookie carries, in characters.
+const MAX_NAME: usize = 200;
 /// Prefix of the text keys that the cookie can select.
 const TEXTS: &str = "toast.";
 
@@ -126,12 +128,12 @@ impl Flash {
         let word = parts.next()?;
         let key = texts::known_key(word).filter(|key| key.starts_with(TEXTS))?;
         let (undo, name) = (parts.next()?, parts.next()?);
-        Some(Self { key, name: name.chars().take(80).collect(), undo: Undo::parse(undo) })
+        Some(Self { key, name: name.chars().take(MAX_NAME).collect(), undo: Undo::parse(undo) })
     }
 
     /// Sets the cookie, so that the next page shows the message.
     pub fn set(&self, response: &mut Response) {
-        let name: String = self.name.chars().take(80).collect();
+        let name: String = self.name.chars().take(MAX_NAME).collect();
         let value = format!("{}\n{}\n{name}", self.key, self.undo.write());
         Cookie { name: FLASH, value: &value, seconds: Some(30), secure: false }.set(response);
     }
@@ -175,7 +177,7 @@ mod tests {
         for (count, fits) in [(0, false), (1, true), (74, true), (75, false), (1_000, false)] {
             let undo = Undo::of(collection, &vec![Id::new(i64::MAX); count]);
             let mut response = ().into_response();
-            Flash { undo: undo.clone(), ..Flash::new("toast.deleted-many", "x".repeat(80)) }.set(&mut response);
+            Flash { undo: undo.clone(), ..Flash::new("toast.deleted-many", "x".repeat(MAX_NAME)) }.set(&mut response);
             let field = response.headers()[header::SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
             assert!(field.len() < 4_000, "browsers refuse longer cookies: {}", field.len());
             let carried = Flash::of(&[(header::COOKIE, field.parse().unwrap())].into_iter().collect()).unwrap().undo;

@@ -273,7 +273,7 @@ pub async fn preview(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
         return Err(too_large().into());
     }
     let way = visit.session.item_with_ancestors(&Target::Id(item.id)).await?;
-    let drawn = show::draw(&visit, site_of(&way)?, &item.path, text).await?;
+    let drawn = show::draw(&visit, site_of(&way)?, &item.path, text, true).await?;
     let title = show::title_of(&drawn, &item, None);
     Ok(html(&EditorPreview { page: &visit.page, title, body: drawn.body, fault: drawn.fault }).into_response())
 }

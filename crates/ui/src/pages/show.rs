@@ -114,7 +114,7 @@ pub async fn read(visit: &Visit, way: &[Item], item: &Item, home_of: Option<&Ite
     let requires_checkout =
         async { Ok(item.rights.has(Right::Edit) && session.library_settings(&target).await?.require_checkout) };
     let (drawn, names, must_check_out, approval) = tokio::try_join!(
-        draw(visit, &site, &item.path, text),
+        draw(visit, &site, &item.path, text, item.rights.has(Right::Edit)),
         session.principal_names(&people),
         requires_checkout,
         approval::of(visit, &item),
@@ -180,8 +180,8 @@ pub async fn read_home(visit: &Visit, site: &Item) -> Result<Option<Contents>> {
     }
 }
 
-/// Draws the text of a page at a path, as its reader sees it.
-pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String) -> Result<DrawnPage> {
+/// Draws the text of a page at a path, as its reader sees it. An author is told what is wrong with it.
+pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String, is_author: bool) -> Result<DrawnPage> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let origin = visit.origin.clone();
     let parse = move |text: &[u8]| {
@@ -191,14 +191,19 @@ pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String) -> Resul
         Ok((title, fault, markdown::page(body, &LinkBase { folder: &folder, origin: &origin })))
     };
     let (title, fault, drawn) = request_body::parse_off_thread(text.into_bytes().into(), parse).await?;
-    let (html, draft_pictures) = insets(visit, site, &drawn).await;
+    let (html, draft_pictures) = insets(visit, site, &drawn, is_author).await;
     Ok(DrawnPage { title, body: drawn.with_insets(&html), fault, draft_pictures })
 }
 
 /// Returns the HTML of the parts and pictures, and which pictures are drafts. Equal ones are looked up once, several at
 /// a time. When time is up, the others say so.
-async fn insets(visit: &Visit, site: &Item, drawn: &Drawn) -> (Vec<String>, Vec<DraftPicture>) {
-    let around = Surroundings { visit, site, headings: &drawn.headings };
+async fn insets(
+    visit: &Visit,
+    site: &Item,
+    drawn: &Drawn,
+    is_author: bool,
+) -> (Vec<String>, Vec<DraftPicture>) {
+    let around = Surroundings { visit, site, headings: &drawn.headings, is_author };
     let end = Instant::now() + AT_MOST;
     let (mut places, mut different) = (HashMap::new(), Vec::new());
     let place_of = |inset| {

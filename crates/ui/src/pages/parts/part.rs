@@ -22,6 +22,8 @@ pub struct Surroundings<'a> {
     pub site: &'a Item,
     /// The headings of the page.
     pub headings: &'a [Heading],
+    /// True if the reader may change the page, and is told what is wrong with it.
+    pub is_author: bool,
 }
 
 /// The reason why a part is not shown.

@@ -8,6 +8,8 @@ statements! {
     INSERT = "INSERT INTO scope (id, collection_id, node_id) VALUES ($1, $2, $3)";
     OWNER = "SELECT node_id FROM scope WHERE id = $1";
     OF_NODE = "SELECT id FROM scope WHERE node_id = $1";
+    SUBSITES = "SELECT n.id FROM scope s JOIN node n ON n.id = s.node_id
+        WHERE s.id {in $1} AND n.kind = 'site' AND n.id <> n.collection_id ORDER BY n.folded, n.id LIMIT $2";
     DELETE = "DELETE FROM scope WHERE id = $1";
     GRANTS = "SELECT principal_id, role_id, granted_at, granted_by FROM scope_grant WHERE scope_id = $1
         ORDER BY principal_id, role_id";
@@ -53,6 +55,11 @@ pub fn owner(reader: &mut Reader<'_>, id: Id) -> Result<Option<Id>> {
 /// The scope that an item owns, if it does not inherit.
 pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Option<Id>> {
     reader.find(OF_NODE, &params![node], |row| row.get(0))
+}
+
+/// Some of the subsites that own one of these scopes, by name.
+pub fn subsites(reader: &mut Reader<'_>, scopes: &[Id], most: usize) -> Result<Vec<Id>> {
+    reader.query(SUBSITES, &params![scopes, most as i64], |row| row.get(0))
 }
 
 /// Removes a scope and its grants.

@@ -9,8 +9,8 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
-use database::content::{followed, library, submission};
-use model::{Id, LibrarySettings, Result, Timestamp, fold, is_application_file};
+use database::content::{followed, library, scope, submission};
+use model::{Id, LibrarySettings, Result, Right, Timestamp, fold, is_application_file};
 
 use crate::items::item::Item;
 use crate::{Session, UnavailableDatabases};
@@ -53,6 +53,8 @@ pub struct Home {
     pub followed: Vec<Item>,
     /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSite>,
+    /// Subsites to which the caller was admitted although not to the site above them, by title.
+    pub subsites: Vec<KnownSite>,
     /// Content databases whose contents are missing here.
     pub missing: UnavailableDatabases,
 }
@@ -97,14 +99,17 @@ impl Session {
             home.waiting.append(&mut part.waiting);
             home.followed.append(&mut part.followed);
             home.sites.append(&mut part.sites);
+            home.subsites.append(&mut part.subsites);
         }
         for items in [&mut home.recent, &mut home.checked_out, &mut home.drafts, &mut home.followed] {
             items.sort_by_key(|item| Reverse((item.modified_at, item.id)));
             items.truncate(limit);
         }
         home.waiting.truncate(limit);
-        sort(&mut home.sites);
-        home.sites.truncate(limit);
+        for sites in [&mut home.sites, &mut home.subsites] {
+            sort(sites);
+            sites.truncate(limit);
+        }
         Ok(home)
     }
 }
@@ -120,7 +125,7 @@ struct Visit {
 
 impl Visit {
     fn all(mut self, reader: &mut Reader<'_>, documents: bool) -> Result<Home> {
-        let mut home = Home { sites: self.sites(reader)?, ..Home::default() };
+        let mut home = Home { sites: self.sites(reader)?, subsites: self.subsites(reader)?, ..Home::default() };
         if documents {
             let me = self.eyes.finder.principal.id;
             let oldest = search::position_after(reader, NEWEST, FIRST)?;
@@ -203,6 +208,21 @@ impl Visit {
                 until = search::position_after(reader, after, NEW)?;
             }
         }
+    }
+
+    /// Returns subsites with grants of their own to the caller, unless the caller may open the site above them.
+    fn subsites(&mut self, reader: &mut Reader<'_>) -> Result<Vec<KnownSite>> {
+        let Some(scopes) = self.eyes.scopes(reader)? else { return Ok(Vec::new()) };
+        let found = scope::subsites(reader, &scopes, self.limit)?;
+        let mut sites = Vec::new();
+        for row in node::find_many(reader, &found)? {
+            let Some(item) = self.eyes.show(reader, &row)? else { continue };
+            let above = self.eyes.locate(reader, row.parent_id)?;
+            if above.is_none_or(|above| !above.rights().has(Right::View)) {
+                sites.push(KnownSite { id: item.id, path: item.path, title: item.name });
+            }
+        }
+        Ok(sites)
     }
 
     fn sites(&self, reader: &mut Reader<'_>) -> Result<Vec<KnownSite>> {

@@ -153,6 +153,24 @@ async fn who_comes_in_finds_their_own_work_and_the_sites_they_know() {
         assert_eq!(names(&home.recent), ["theirs.txt", "mine.txt"]);
         assert_eq!(names(&home.checked_out), ["theirs.txt"]);
         assert_eq!(names(&home.drafts), ["mine.txt"]);
+        // A subsite to which they were admitted, but not one that they find in its site, nor one that is deleted.
+        for subsite in ["Team", "Gone", "Team/Inner", "Closed"] {
+            let (above, label) = subsite.rsplit_once('/').unwrap_or(("", subsite));
+            let above = format!("sites/b/{above}");
+            admin.create_site(&at(above.trim_end_matches('/')), &name(label)).await.unwrap();
+            admin.break_inheritance(&at(&format!("sites/b/{subsite}")), false).await.unwrap();
+        }
+        for subsite in ["Team", "Gone", "Team/Inner"] {
+            admin.grant(&at(&format!("sites/b/{subsite}")), account, Role::READ).await.unwrap();
+        }
+        admin.delete(&at("sites/b/Gone")).await.unwrap();
+        let home = person.home(10).await.unwrap();
+        assert_eq!(titles(home.sites), ["alpha", "Beta"]);
+        let reached: Vec<_> = home.subsites.iter().map(|site| site.path.as_str()).collect();
+        assert_eq!(reached, ["sites/b/Team"]);
+        assert!(admin.home(10).await.unwrap().subsites.is_empty());
+        admin.revoke(&at("sites/b/Team"), account, Role::READ).await.unwrap();
+        admin.revoke(&at("sites/b/Team/Inner"), account, Role::READ).await.unwrap();
         admin.revoke(&at("sites/a/Papers"), account, Role::CONTRIBUTE).await.unwrap();
         let after = person.home(10).await.unwrap();
         assert!(after.sites.is_empty());

@@ -113,7 +113,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
         followed: entries(&home.followed),
         told,
         saved,
-        sites: home.sites.iter().map(link).collect(),
+        sites: home.sites.iter().chain(&home.subsites).map(link).collect(),
         more_sites,
         libraries,
     }))
@@ -146,7 +146,7 @@ async fn saved(visit: &Visit) -> model::Result<Vec<SavedLink>> {
 /// Shows all sites that the caller knows of.
 pub async fn sites(visit: Visit) -> PageResult {
     let home = visit.session.home_of_sites(MAX_SITES).await?;
-    let links = home.sites.iter().map(link).collect();
+    let links = home.sites.iter().chain(&home.subsites).map(link).collect();
     Ok(html(&Collections { page: &visit.page, links, away: unavailable::on_page(&visit.page, &home.missing) }))
 }
 

@@ -242,6 +242,9 @@ test('a draft is submitted, rejected, changed and approved', async () => {
     await page.getByText('because they are drafts').getByRole('link', { name: 'door.png' }).waitFor();
     await look(page, 'web-pages/draft-picture');
   }
+  await decider.locator('.note', { hasText: 'because they are drafts' }).getByRole('button', { name: 'Publish' }).click();
+  await decider.getByRole('status').getByText('Published').waitFor();
+  assert.equal(await decider.getByText('because they are drafts').count(), 0);
   await decider.getByRole('textbox', { name: 'Comment on approval' }).fill('Well said');
   await decider.getByRole('button', { name: 'Approve and publish' }).click();
   await decider.getByText('1.0').first().waitFor();

@@ -123,6 +123,10 @@ struct Listing<'a> {
     shapes: Option<Shapes>,
     may_add: bool,
     may_delete: bool,
+    /// True if the caller has checked out one of the documents shown.
+    has_held: bool,
+    /// True if one of the documents shown is a draft that the caller might publish.
+    has_drafts: bool,
     /// User who has the folder or one of its parents open for editing, and whether the caller may end that
     /// (`may_unlock`).
     open_by: Option<String>,
@@ -222,6 +226,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
     let columns = shown_columns(&visit.page, &found.columns, shown);
     let rows = rows(visit, view, &here, found, &columns, &contents.named);
     let (heads, sized) = heads(&visit.page, &here, view, &found.columns, shown);
+    let me = visit.session.principal().id;
     html(&Listing {
         page: &visit.page,
         title: item.name.clone(),
@@ -230,7 +235,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         rows,
         name_head: name_head(&visit.page, &here, view, title),
         is_list,
-        user: visit.session.principal().id,
+        user: me,
         shapes: is_list.then(|| Shapes::of(view)),
         heads,
         sized,
@@ -256,6 +261,8 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         query: view.query(),
         may_add: found.place.rights.has(Right::Add),
         may_delete: found.place.rights.has(Right::Delete),
+        has_held: found.page.items.iter().any(|item| item.check_out.is_some_and(|held| held.by == me)),
+        has_drafts: found.place.rights.has(Right::Publish) && found.page.items.iter().any(is_draft),
         open_by: contents.open_by,
         may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
@@ -263,6 +270,11 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         place: &found.place,
         here,
     })
+}
+
+/// Returns whether the latest version of a document is a draft.
+fn is_draft(item: &Item) -> bool {
+    item.kind == NodeKind::Document && !item.version.is_major()
 }
 
 fn hidden(view: &View) -> Vec<(String, String)> {
@@ -417,7 +429,7 @@ pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>
         href: address::below(here, &item.name),
         held_by: item.check_out.map(|held| known_as(names, held.by)),
         open_by: item.locked_by.map(|holder| known_as(names, holder)),
-        draft: document && !item.version.is_major(),
+        draft: is_draft(item),
         own_permissions: item.own_permissions && item.kind.holds_documents(),
         attachments: item.attachments.unwrap_or(0),
     }

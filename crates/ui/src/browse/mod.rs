@@ -59,6 +59,8 @@ pub fn routes() -> Router<AppState> {
         .route("/selection/move", post(selection::selected_move))
         .route("/selection/copy", post(selection::selected_copy))
         .route("/selection/check-out", post(selection::selected_check_out))
+        .route("/selection/check-in", post(selection::selected_check_in))
+        .route("/selection/publish", post(selection::selected_publish))
         .route("/selection/delete", post(selection::selected_delete))
         .route("/selection/values", post(bulk_edit::selected))
         .route("/values", get(bulk_edit::ask).post(bulk_edit::save))

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Redirect};
 use model::{Error, Id, Result};
-use repository::{Item, Target};
+use repository::{CheckIn, Item, Target};
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, Undo, done};
@@ -42,6 +42,30 @@ pub async fn selected_check_out(sent: SubmittedForm) -> PageResult {
     }
     let next = sent.fields.next("/");
     finish(&sent, failed, &next, Flash::new("toast.checked-out", "")).await
+}
+
+/// Checks in the selected documents, as drafts where the library keeps drafts.
+pub async fn selected_check_in(sent: SubmittedForm) -> PageResult {
+    let mut failed = Vec::new();
+    for id in sent.fields.ids("ids")? {
+        if let Err(error) = sent.visit.session.check_in(&Target::Id(id), CheckIn::default()).await {
+            failed.push((id, error));
+        }
+    }
+    let next = sent.fields.next("/");
+    finish(&sent, failed, &next, Flash::new("toast.checked-in-many", "")).await
+}
+
+/// Publishes the drafts of the selected documents.
+pub async fn selected_publish(sent: SubmittedForm) -> PageResult {
+    let mut failed = Vec::new();
+    for id in sent.fields.ids("ids")? {
+        if let Err(error) = sent.visit.session.publish(&Target::Id(id), "").await {
+            failed.push((id, error));
+        }
+    }
+    let next = sent.fields.next("/");
+    finish(&sent, failed, &next, Flash::new("toast.published-many", "")).await
 }
 
 /// Deletes the selected rows. One undo restores all of them, or leads to the recycle bin when they are too many for the

@@ -246,7 +246,11 @@ fn save_form<'a>(
     let name = typed.map_or_else(|| name.to_owned(), |fields| fields.text("name"));
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required().hint(page.s("view.name-hint"))];
     if saving.for_all {
-        fields.push(Field::of("shared", page.s("view.shared"), Input::Tick(ticked("shared", saved.is_some_and(|saved| saved.shared)))));
+        fields.push(Field::of(
+            "shared",
+            page.s("view.shared"),
+            Input::Tick(ticked("shared", saved.is_some_and(|saved| saved.shared))),
+        ));
     }
     let is_standard = ticked("standard", saved.is_some_and(|saved| saved.standard));
     fields.push(Field::of("standard", page.s("view.standard"), Input::Tick(is_standard)));

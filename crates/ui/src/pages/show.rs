@@ -6,7 +6,7 @@ use std::time::Duration;
 use askama::Template;
 use axum::response::Response;
 use futures_util::{FutureExt, StreamExt, stream};
-use model::{Error, NodeKind, Result, Right};
+use model::{Error, Id, NodeKind, Result, Right};
 use repository::{Item, Session, Target};
 use tokio::time::{Instant, timeout_at};
 
@@ -43,8 +43,17 @@ pub struct DrawnPage {
 
 /// A picture whose newest version is not published.
 pub struct DraftPicture {
+    id: Id,
     name: String,
     href: String,
+    /// True if the caller might publish it.
+    may_publish: bool,
+}
+
+impl DraftPicture {
+    fn may_publish(&self) -> bool {
+        self.may_publish
+    }
 }
 
 /// The HTML of a part or picture.
@@ -197,12 +206,7 @@ pub async fn draw(visit: &Visit, site: &Item, path: &str, text: String, is_autho
 
 /// Returns the HTML of the parts and pictures, and which pictures are drafts. Equal ones are looked up once, several at
 /// a time. When time is up, the others say so.
-async fn insets(
-    visit: &Visit,
-    site: &Item,
-    drawn: &Drawn,
-    is_author: bool,
-) -> (Vec<String>, Vec<DraftPicture>) {
+async fn insets(visit: &Visit, site: &Item, drawn: &Drawn, is_author: bool) -> (Vec<String>, Vec<DraftPicture>) {
     let around = Surroundings { visit, site, headings: &drawn.headings, is_author };
     let end = Instant::now() + AT_MOST;
     let (mut places, mut different) = (HashMap::new(), Vec::new());
@@ -239,7 +243,9 @@ async fn draw_inset(around: &Surroundings<'_>, end: Instant, inset: &Inset) -> D
             Ok(Some(item)) => {
                 let address = format!("/download/{}/{}?show=yes", item.id, segments::encode(&item.name));
                 let href = address::browse(&item.path);
-                let draft = (!item.version.is_major()).then_some(DraftPicture { name: item.name, href });
+                let may_publish = item.rights.has(Right::Publish);
+                let draft = DraftPicture { id: item.id, name: item.name, href, may_publish };
+                let draft = (!item.version.is_major()).then_some(draft);
                 return DrawnInset { html: markdown::image(&address, description), draft };
             }
             _ => markdown::missing_image(visit.page.s("page.no-picture"), description),

@@ -148,7 +148,7 @@ test('a part shows groups, widths and totals as the view of its list does', asyn
   await page.goto('/browse/Documents/costs.md');
   const part = page.locator('.part').first();
   assert.deepEqual(await part.locator('tr.group').allTextContents(), ['open', 'paid']);
-  assert.match(await part.locator('tfoot').textContent(), /Totals\s*Sum 1300\.5/);
+  assert.match(await part.locator('tfoot').textContent(), /Totals\s*Sum 1,300\.5/);
   assert.deepEqual(await part.locator('thead th').allTextContents(), ['Cost', 'Sum', 'State']);
   await page.locator('.part').nth(1).locator('.note').getByText('sometime').waitFor();
   await look(page, 'web-pages/groups-and-totals');

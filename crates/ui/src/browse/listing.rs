@@ -412,7 +412,6 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
 
 /// Returns a row without cells, for an item inside the place whose page is `here`.
 pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
-    let document = item.kind == NodeKind::Document;
     Row {
         id: item.id,
         can: match (item.rights.has(Right::Edit), item.rights.has(Right::Delete)) {

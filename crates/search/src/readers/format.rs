@@ -8,7 +8,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 /// A format from which text can be read for the search index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadableFormat {
-    /// Text, Markdown, source code, CSV, in any character encoding.
+    /// Text, source code, CSV, in any character encoding.
     Plain,
     /// HTML and XHTML.
     Html,
@@ -46,10 +46,13 @@ pub enum ReadableFormat {
     Xls,
     /// PowerPoint until 2003. Another program converts it.
     Ppt,
+    /// Markdown, which pages are.
+    Markdown,
 }
 
 /// File extensions by format, for all but [`ReadableFormat::Plain`].
-const EXTENSIONS: [(ReadableFormat, &[&str]); 18] = [
+const EXTENSIONS: [(ReadableFormat, &[&str]); 19] = [
+    (ReadableFormat::Markdown, &["md", "markdown"]),
     (ReadableFormat::Html, &["html", "htm", "xhtml"]),
     (ReadableFormat::Docx, &["docx", "docm", "dotx", "dotm"]),
     (ReadableFormat::Pptx, &["pptx", "pptm", "ppsx", "potx"]),
@@ -71,10 +74,10 @@ const EXTENSIONS: [(ReadableFormat, &[&str]); 18] = [
 ];
 
 /// File extensions that are read as plain text whatever the media type; sorted.
-const PLAIN: [&str; 45] = [
+const PLAIN: [&str; 43] = [
     "adoc", "bash", "bat", "c", "cfg", "conf", "cpp", "cs", "css", "csv", "diff", "go", "h", "hpp", "ini", "java",
-    "js", "json", "kt", "log", "lua", "markdown", "md", "patch", "php", "pl", "ps1", "py", "r", "rb", "rs", "rst",
-    "sh", "sql", "srt", "tex", "toml", "ts", "tsv", "txt", "vbs", "xml", "yaml", "yml", "zig",
+    "js", "json", "kt", "log", "lua", "patch", "php", "pl", "ps1", "py", "r", "rb", "rs", "rst", "sh", "sql", "srt",
+    "tex", "toml", "ts", "tsv", "txt", "vbs", "xml", "yaml", "yml", "zig",
 ];
 
 impl ReadableFormat {
@@ -92,6 +95,7 @@ impl ReadableFormat {
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
         match media_type {
             "text/html" | "application/xhtml+xml" => return Some(Self::Html),
+            "text/markdown" => return Some(Self::Markdown),
             "text/rtf" | "application/rtf" => return Some(Self::Rtf),
             "application/pdf" => return Some(Self::Pdf),
             "application/msword" => return Some(Self::Doc),
@@ -111,7 +115,7 @@ impl ReadableFormat {
     /// Returns the limit in bytes, and whether the beginning of a longer document is of use.
     pub const fn limit(self) -> (u64, bool) {
         match self {
-            Self::Plain => (MAX_TEXT_BYTES as u64, true),
+            Self::Plain | Self::Markdown => (MAX_TEXT_BYTES as u64, true),
             Self::Html => (16 << 20, true),
             Self::Picture => (4 << 20, true),
             Self::Rtf | Self::Email | Self::Tar | Self::TarGz | Self::Tiff => (MAX_DOCUMENT_BYTES, true),
@@ -148,8 +152,8 @@ mod tests {
             ("application/gzip", "all.tar.gz", Some(ReadableFormat::TarGz)),
             ("application/gzip", "all.gz", None),
             ("text/plain", "README", Some(ReadableFormat::Plain)),
-            ("text/markdown; charset=utf-8", "a.x", Some(ReadableFormat::Plain)),
-            ("", "a.md", Some(ReadableFormat::Plain)),
+            ("text/markdown; charset=utf-8", "a.x", Some(ReadableFormat::Markdown)),
+            ("", "a.md", Some(ReadableFormat::Markdown)),
             ("text/html", "page", Some(ReadableFormat::Html)),
             ("message/rfc822", "forwarded", Some(ReadableFormat::Email)),
             ("image/jpeg", "photo.jpeg", Some(ReadableFormat::Picture)),

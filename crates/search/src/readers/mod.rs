@@ -12,6 +12,7 @@ mod email;
 mod epub;
 mod format;
 mod html;
+mod markdown;
 mod office;
 mod open_document;
 mod outlook;
@@ -48,6 +49,10 @@ fn read_into(format: ReadableFormat, bytes: &[u8], text: &mut TextBuilder, depth
     match format {
         ReadableFormat::Plain => {
             text.add(&charset::decode(bytes, None));
+            Ok(())
+        }
+        ReadableFormat::Markdown => {
+            markdown::read(&charset::decode(bytes, None), text);
             Ok(())
         }
         ReadableFormat::Html => {

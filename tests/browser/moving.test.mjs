@@ -20,7 +20,7 @@ after(async () => {
 const exists = async (path) => (await server.api('GET', `/api/v1/items/by-path?path=${encodeURIComponent(`Documents/${path}`)}`)).status === 200;
 const dialog = (page) => page.getByRole('dialog');
 const places = (page) => dialog(page).locator('.places');
-const row = (page, name) => page.locator('tr[data-id]', { hasText: name });
+const row = (page, name) => page.locator('tr[data-id]').filter({ has: page.locator('.item').getByRole('link', { name, exact: true }) });
 
 async function choose(page, name, what) {
   await row(page, name).getByRole('link', { name: `More actions for ${name}` }).click();
@@ -68,6 +68,7 @@ test('several are copied into a new folder, and what is refused is said in the d
   await page.locator('.selection').getByRole('button', { name: 'Copy' }).click();
   await dialog(page).getByRole('heading', { name: 'Copy 2 items' }).waitFor();
   await places(page).getByRole('link', { name: 'Plans', exact: true }).click();
+  await places(page).getByRole('link', { name: '2025', exact: true }).waitFor();
   await dialog(page).getByText('New folder').click();
   const name = dialog(page).getByRole('textbox', { name: 'Name of the folder' });
   await name.fill('2025');

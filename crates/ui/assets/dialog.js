@@ -22,7 +22,8 @@ async function send(dialog, form, button) {
   const fields = [...new FormData(form, button)].filter(([, value]) => typeof value === "string");
   const body = new URLSearchParams(fields);
   const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
-  const action = button?.getAttribute("formaction") ?? form.action;
+  // A field can be called `action`, too.
+  const action = button?.getAttribute("formaction") ?? form.getAttribute("action");
   const answer = await fetch(action, { method: "POST", body, headers }).catch(() => undefined);
   dialog.ariaBusy = "false";
   if (!answer) return unreachable();

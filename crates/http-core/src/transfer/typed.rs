@@ -37,8 +37,8 @@ fn finite(text: &str) -> Option<f64> {
 }
 
 /// Parses a day and returns its beginning in UTC. Accepts `2026-11-21`, as browsers send it, and days as pages show
-/// them: `21.11.2026` and `21 Nov 2026`, also with the whole English name of the month, and years of two digits as those
-/// of this century. A year before 1000 is none, but half of one that somebody was typing.
+/// them: `21.11.2026` and `21 Nov 2026`, also with the whole English name of the month. `21.11.26` is in this century. A
+/// year before 1000 is none, but half of one that somebody was typing.
 pub fn day(text: &str) -> Option<Timestamp> {
     let text = match text.rsplit_once('.') {
         Some((before, year)) if year.len() == 2 && year.bytes().all(|b| b.is_ascii_digit()) => {

@@ -152,7 +152,7 @@ impl Case {
             farm.put(&format!("Documents/case-{n}/page.md"), "# Page").await.expect(201);
             self.words.insert("page", farm.id(&format!("Documents/case-{n}/page.md")).await);
         }
-        if text.contains("{id=held}") {
+        if text.contains("held}") {
             self.admin.check_out(&id.into()).await.unwrap();
             self.words.insert("held", document.clone());
         }

@@ -13,7 +13,7 @@ use super::browse::upload;
 use super::browse::view::View;
 use super::document::links;
 use super::frame::fields::Fields;
-use super::frame::flash::Flash;
+use super::frame::flash::{Flash, MAX_NAME};
 use super::frame::page::safe_next;
 use super::frame::texts::Language;
 use super::frame::value_format;
@@ -77,10 +77,10 @@ pub fn languages(input: &[u8]) {
     assert!(language.tag() == "en" || named(language.tag()), "{}", language.tag());
     let Ok(field) = HeaderValue::try_from(format!("strongroom_flash={text}")) else { return };
     if let Some(flash) = Flash::of(&HeaderMap::from_iter([(header::COOKIE, field)])) {
-        for ids in [flash.undo.entries(), flash.undo.bin()].into_iter().flatten() {
+        for ids in [flash.undo.form().map(|(_, ids)| ids), flash.undo.bin()].into_iter().flatten() {
             assert!(ids.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
         }
-        assert!(flash.name.chars().count() <= 80);
+        assert!(flash.name.chars().count() <= MAX_NAME);
         assert!(language.find(flash.key).is_some());
     }
 }

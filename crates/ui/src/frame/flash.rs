@@ -16,7 +16,7 @@ const BIN: &str = "bin";
 /// Prefix of the undo of a move in the cookie.
 const MOVE: &str = "move";
 /// Longest name that the cookie carries, in characters.
-const MAX_NAME: usize = 200;
+pub const MAX_NAME: usize = 200;
 /// Prefix of the text keys that the cookie can select.
 const TEXTS: &str = "toast.";
 
@@ -99,14 +99,14 @@ impl Undo {
         }
     }
 
-    /// Returns the entries to restore, with their site collection.
-    pub fn entries(&self) -> Option<&str> {
-        if let Self::Entries(ids) = self { Some(ids) } else { None }
-    }
-
-    /// Returns the items to move back, behind the container that they were in.
-    pub fn moved(&self) -> Option<&str> {
-        if let Self::Move(ids) = self { Some(ids) } else { None }
+    /// Returns the address of the form that undoes, and what it sends: entries to restore behind their site collection,
+    /// or items to move back behind the container that they were in.
+    pub fn form(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Entries(ids) => Some(("/undo-delete", ids)),
+            Self::Move(ids) => Some(("/undo-move", ids)),
+            Self::Nothing | Self::InBin(_) => None,
+        }
     }
 
     /// Returns the site collection whose recycle bin lists the entries.
@@ -159,12 +159,15 @@ mod tests {
     #[test]
     fn a_note_says_only_what_is_known() {
         let note = carried("toast.saved\n1,2\na\nb").unwrap();
-        assert_eq!((note.key, note.undo.entries(), note.name.as_str()), ("toast.saved", Some("1,2"), "a\nb"));
+        assert_eq!(
+            (note.key, note.undo.form(), note.name.as_str()),
+            ("toast.saved", Some(("/undo-delete", "1,2")), "a\nb")
+        );
         for unknown in ["sign.title", "toast.nothing", "toast.", ""] {
             assert_eq!(carried(&format!("{unknown}\n\nx")), None);
         }
         assert_eq!(carried("toast.pasted\n\nx").unwrap().key, "toast.pasted");
-        assert_eq!(carried("toast.moved\nmove7,1,2\nx").unwrap().undo.moved(), Some("7,1,2"));
+        assert_eq!(carried("toast.moved\nmove7,1,2\nx").unwrap().undo.form(), Some(("/undo-move", "7,1,2")));
         for undo in ["1;2", "", "bin", "bin1,2", "bin/x", "binbin1", "move", "move1;2", "movebin1"] {
             assert_eq!(carried(&format!("toast.saved\n{undo}\nx")).unwrap().undo, Undo::Nothing, "{undo}");
         }
@@ -182,7 +185,7 @@ mod tests {
             assert!(field.len() < 4_000, "browsers refuse longer cookies: {}", field.len());
             let carried = Flash::of(&[(header::COOKIE, field.parse().unwrap())].into_iter().collect()).unwrap().undo;
             assert_eq!(carried, undo);
-            assert_eq!(carried.entries().map(|ids| ids.split(',').count()), fits.then_some(count + 1));
+            assert_eq!(carried.form().map(|(_, ids)| ids.split(',').count()), fits.then_some(count + 1));
             assert_eq!(carried.bin(), (count > 0 && !fits).then_some("7"), "{count}");
         }
     }

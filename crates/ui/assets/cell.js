@@ -1,7 +1,9 @@
 // Values in a listing are edited where they stand: the field comes from the page that the value links to. Enter saves,
 // Escape leaves. Without script the link leads to that page.
+import { forget } from "./undo.js";
 
 let open;
+let followed = 0;
 
 function leave() {
   open?.();
@@ -14,7 +16,11 @@ async function parse(answer) {
 
 /** Other cells may follow from the one that was changed: calculated values, totals, time and author. They are read again. */
 async function follow(row) {
+  followed += 1;
+  const own = followed;
   const page = await parse(await fetch(location.href, { headers: { accept: "text/html" } }));
+  // A later one knows more, and an edit under way is not disturbed.
+  if (own !== followed || open || row.querySelector(".cell-editor")) return;
   const fresh = row.isConnected && page.querySelector(`[data-listing] tr[data-id="${row.dataset.id}"]`);
   if (!fresh) return;
   const [old, cells] = [[...row.cells], [...fresh.cells]];
@@ -41,6 +47,7 @@ function hold(table) {
 
 async function edit(link) {
   leave();
+  followed += 1;
   const cell = link.closest("td");
   const answer = await fetch(link.href, { headers: { accept: "text/html" } });
   const form = answer.ok && (await parse(answer)).getElementById("form");
@@ -98,6 +105,7 @@ async function edit(link) {
     if (!stored) return refuse(offline);
     if (stored.ok && !stored.redirected) {
       open = undefined;
+      forget();
       close([...(await parse(stored)).body.childNodes]);
       const line = cell.closest("tr");
       const focused = document.activeElement?.closest("td")?.cellIndex;

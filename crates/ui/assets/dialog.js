@@ -1,6 +1,6 @@
 // Links and buttons marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What
 // is refused is said there too: no page is left behind that the browser would have to send again on the way back. Links in
-// what is marked `data-inside`, and buttons of the form that only ask, change what the dialog shows.
+// what is marked `data-inside` change what the dialog shows.
 import { tell, unreachable } from "./toast.js";
 
 async function parse(answer) {
@@ -32,7 +32,10 @@ async function send(dialog, form, button) {
   const fresh = page.getElementById("form");
   if (fresh) return adopt(dialog, fresh);
   // Refused for another reason, such as a session that ended: nothing was done, and the browser shows what there is to do.
-  if (answer.status >= 400 && answer.status < 500) return form.submit();
+  if (answer.status >= 400 && answer.status < 500) {
+    form.setAttribute("action", action);
+    return form.submit();
+  }
   // Done, or nobody knows: sent again it might be done twice. What the answer says stands in the place of the page, such as a
   // secret that is shown once.
   document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
@@ -45,18 +48,19 @@ function hasFiles(form) {
   return [...form.querySelectorAll("input[type=file]")].some((input) => input.files.length > 0);
 }
 
-/** Shows the form of another page in the dialog. */
+/** Shows the form of another page in the dialog. Until it is there, nothing else is done. */
 async function show(dialog, address) {
-  const answer = await fetch(address, { headers: { accept: "text/html" } });
+  if (dialog.ariaBusy === "true") return;
+  dialog.ariaBusy = "true";
+  const answer = await fetch(address, { headers: { accept: "text/html" } }).finally(() => { dialog.ariaBusy = "false"; });
   const form = (await parse(answer)).getElementById("form");
-  if (!answer.ok || !form) location.href = address;
-  else adopt(dialog, form);
-}
-
-/** Asks the form of the dialog what is behind one of its buttons. */
-function look(dialog, form, button) {
-  const fields = [...new FormData(form, button)].filter(([name, value]) => typeof value === "string" && name !== "form_token");
-  return show(dialog, `${form.getAttribute("action")}?${new URLSearchParams(fields)}`);
+  if (!answer.ok || !form) {
+    location.href = address;
+    return;
+  }
+  adopt(dialog, form);
+  // Who walks on by keyboard goes on from here, and hears where that is.
+  form.querySelector("[data-inside][tabindex]")?.focus();
 }
 
 /** What a link leads to, or a button of a form. */
@@ -74,12 +78,11 @@ function begin(form) {
     // Files are sent by the browser.
     if (event.defaultPrevented || hasFiles(event.target)) return;
     event.preventDefault();
-    if (event.submitter?.formMethod === "get") look(dialog, event.target, event.submitter).catch(unreachable);
-    else send(dialog, event.target, event.submitter);
+    send(dialog, event.target, event.submitter);
   });
   // Enter in a field presses the button beside it, and not the first one of the form.
   dialog.addEventListener("keydown", (event) => {
-    const button = event.key === "Enter" && event.target.matches("input") && event.target.closest("[data-enter]")?.querySelector("button");
+    const button = event.key === "Enter" && !event.isComposing && event.target.matches("input") && event.target.closest("[data-enter]")?.querySelector("button");
     if (!button) return;
     event.preventDefault();
     button.click();
@@ -108,16 +111,23 @@ async function open(source) {
   return undefined;
 }
 
-/** Does what a form would do that nobody has to fill in. If it is refused, the form says why. */
+/** Does what a form would do that nobody has to fill in, and returns whether it was done. If it is refused, the form says why. */
 export async function carry(address, fields) {
   const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
   const answer = await fetch(address, { method: "POST", body: new URLSearchParams(fields), headers }).catch(() => undefined);
-  if (!answer) return unreachable();
-  if (answer.status === 204) return location.assign(answer.headers.get("location"));
+  if (!answer) {
+    unreachable();
+    return false;
+  }
+  if (answer.status === 204) {
+    location.assign(answer.headers.get("location"));
+    return true;
+  }
   const page = await parse(answer);
   const form = page.getElementById("form");
-  if (form) return begin(form);
-  return tell(page.querySelector("main .note p, main p")?.textContent ?? `${answer.status}`);
+  if (form) begin(form);
+  else tell(page.querySelector("main .note p, main p")?.textContent ?? `${answer.status}`);
+  return false;
 }
 
 /** Goes to the page, as without script. */

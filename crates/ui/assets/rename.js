@@ -1,4 +1,5 @@
 // A name is changed where it stands: Enter saves, Escape leaves. Who was overtaken by somebody else is told, and loses nothing.
+import { forget } from "./undo.js";
 
 async function parse(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -56,6 +57,7 @@ export async function rename(row) {
       // Characters that turn the direction of text are shown as on every page.
       link.textContent = field.value.trim().replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
       link.href = `/items/${row.dataset.id}/open`;
+      forget();
       if (kindOf(before) !== kindOf(field.value.trim())) redraw(row).catch(() => {});
       return close();
     }

@@ -32,9 +32,9 @@ function refresh() {
   }
 }
 
-/** Rows can be dragged, where they can be moved or copied at all. */
+/** Rows can be dragged by their names, where they can be moved or copied at all. */
 function dragged() {
-  if (form.dataset.here) for (const row of rows()) row.draggable = true;
+  if (form.dataset.here) for (const item of form.querySelectorAll("tr[data-id] .item")) item.draggable = true;
 }
 
 /** Rows that came into sight are ticked themselves. */

@@ -13,12 +13,7 @@ const form = () => document.querySelector("form:has([data-listing])");
 const rowOf = (event) => event.target.closest?.("[data-listing] tr[data-id]");
 const fill = (word, number) => form().dataset[word].replace("{0}", number.toLocaleString(document.documentElement.lang));
 
-/** What is ticked, where this row is among it; otherwise the row alone. */
-function chosen(row) {
-  const ticked = [...form().querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value);
-  if (!row) return ticked;
-  return ticked.includes(row.dataset.id) ? ticked : [row.dataset.id];
-}
+const ticked = () => [...form().querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value);
 
 function send(fields) {
   const token = form().querySelector("[name=form_token]").value;
@@ -44,8 +39,14 @@ function mark(element) {
 
 document.addEventListener("dragstart", (event) => {
   const row = rowOf(event);
-  if (!row || event.target.closest("input, textarea")) return;
-  dragged = chosen(row);
+  if (!row || !form()?.dataset.here) return;
+  // Text that is being edited is not dragged with its row.
+  if (row.querySelector(".cell-editor")) {
+    event.preventDefault();
+    return;
+  }
+  const all = ticked();
+  dragged = all.includes(row.dataset.id) ? all : [row.dataset.id];
   event.dataTransfer.setData(KIND, dragged.join());
   event.dataTransfer.effectAllowed = "copyMove";
   const picture = document.createElement("span");
@@ -80,7 +81,8 @@ document.addEventListener("dragend", () => {
 
 function cut(action) {
   const row = document.activeElement?.closest?.("[data-listing] tr[data-id]");
-  const ids = chosen(row);
+  const ids = ticked();
+  if (!ids.length && row) ids.push(row.dataset.id);
   if (!ids.length) return false;
   sessionStorage.setItem(STORE, JSON.stringify({ action, ids }));
   tell(fill(action === "move" ? "cut" : "copied", ids.length));
@@ -90,8 +92,10 @@ function cut(action) {
 function paste() {
   const stored = JSON.parse(sessionStorage.getItem(STORE) ?? "null");
   if (!stored || !form().dataset.here) return false;
-  if (stored.action === "move") sessionStorage.removeItem(STORE);
-  send({ action: stored.action, ids: stored.ids.join(), at: form().dataset.here });
+  send({ action: stored.action, ids: stored.ids.join(), at: form().dataset.here }).then((done) => {
+    // What was cut is pasted once.
+    if (done && stored.action === "move") sessionStorage.removeItem(STORE);
+  });
   return true;
 }
 

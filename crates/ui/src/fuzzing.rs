@@ -80,7 +80,7 @@ pub fn languages(input: &[u8]) {
         for ids in [flash.undo.form().map(|(_, ids)| ids), flash.undo.bin()].into_iter().flatten() {
             assert!(ids.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
         }
-        assert!(flash.name.chars().count() <= MAX_NAME);
+        assert!(flash.name.len() <= MAX_NAME);
         assert!(language.find(flash.key).is_some());
     }
 }

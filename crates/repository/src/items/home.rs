@@ -24,6 +24,8 @@ const FIRST: usize = 200;
 const NEW: usize = 2_000;
 /// Time after which no further documents are examined.
 const TIME: Duration = Duration::from_millis(20);
+/// Limit on the subsites with grants of their own that are looked at.
+const MAX_SUBSITES: usize = 500;
 /// Rows read by one statement.
 const BATCH: usize = 50;
 
@@ -213,9 +215,12 @@ impl Visit {
     /// Returns subsites with grants of their own to the caller, unless the caller may open the site above them.
     fn subsites(&mut self, reader: &mut Reader<'_>) -> Result<Vec<KnownSite>> {
         let Some(scopes) = self.eyes.scopes(reader)? else { return Ok(Vec::new()) };
-        let found = scope::subsites(reader, &scopes, self.limit)?;
+        let found = scope::subsites(reader, &scopes, MAX_SUBSITES)?;
         let mut sites = Vec::new();
         for row in node::find_many(reader, &found)? {
+            if sites.len() == self.limit {
+                break;
+            }
             let Some(item) = self.eyes.show(reader, &row)? else { continue };
             let above = self.eyes.locate(reader, row.parent_id)?;
             if above.is_none_or(|above| !above.rights().has(Right::View)) {

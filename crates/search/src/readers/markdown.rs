@@ -8,30 +8,40 @@ const MAX_FRONT_MATTER: usize = 16 << 10;
 /// Beginning of the language of a code block that is a part of a page.
 const PART: &str = "part-";
 
+/// A code block in which a line is.
+struct Block<'t> {
+    fence: &'t str,
+    is_part: bool,
+}
+
 /// Appends a text.
 pub fn read(text: &str, found: &mut TextBuilder) {
-    let body = match split(text) {
-        Some((front_matter, body)) => {
-            front_matter.lines().filter_map(title_in).take(1).for_each(|title| found.set_title(title));
-            body
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut body = text;
+    if let Some((fence, front_matter, rest)) = split(text) {
+        front_matter.lines().filter_map(title_in).take(1).for_each(|title| found.set_title(title));
+        // Pages know the first form only. What stands between two rules is text like any other.
+        if fence == "+++" {
+            body = rest;
         }
-        None => text,
-    };
-    // The fence that ends the part in which the line is.
-    let mut inside: Option<&str> = None;
+    }
+    let mut inside: Option<Block<'_>> = None;
     for line in body.split_inclusive('\n') {
         let trimmed = line.trim();
-        match inside {
-            Some(fence) => {
-                let ends = trimmed.starts_with(fence) && trimmed.trim_start_matches(['`', '~']).is_empty();
+        let is_hidden = match &inside {
+            Some(block) => {
+                let is_part = block.is_part;
+                let ends = trimmed.starts_with(block.fence) && trimmed.trim_start_matches(['`', '~']).is_empty();
                 inside = inside.filter(|_| !ends);
+                is_part
             }
             None => {
-                inside = part_fence(trimmed);
-                if inside.is_none() {
-                    found.add(line);
-                }
+                inside = block_of(trimmed);
+                inside.as_ref().is_some_and(|block| block.is_part)
             }
+        };
+        if !is_hidden {
+            found.add(line);
         }
         if found.is_full() {
             break;
@@ -40,15 +50,14 @@ pub fn read(text: &str, found: &mut TextBuilder) {
 }
 
 /// Splits front matter, between lines of `+++` or `---`, from the text behind it.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let fence =
-        ["+++", "---"].into_iter().find(|fence| text.lines().next().is_some_and(|line| line.trim_end() == *fence))?;
+fn split(text: &str) -> Option<(&'static str, &str, &str)> {
+    let first = text.lines().next()?.trim_end();
+    let fence = ["+++", "---"].into_iter().find(|fence| first == *fence)?;
     let begin = text.find('\n')? + 1;
     let mut end = begin;
     for line in text[begin..].split_inclusive('\n') {
         if line.trim_end() == fence {
-            return Some((&text[begin..end], &text[end + line.len()..]));
+            return Some((fence, &text[begin..end], &text[end + line.len()..]));
         }
         end += line.len();
         if end > MAX_FRONT_MATTER {
@@ -66,11 +75,12 @@ fn title_in(line: &str) -> Option<&str> {
     (key.trim() == "title").then_some(quoted.unwrap_or(value)).filter(|title| !title.is_empty())
 }
 
-/// Returns the fence of a line that begins a part of a page.
-fn part_fence(line: &str) -> Option<&str> {
-    let length = line.len() - line.trim_start_matches(['`', '~']).len();
+/// Returns the code block that a line begins.
+fn block_of(line: &str) -> Option<Block<'_>> {
+    let first = line.chars().next().filter(|first| matches!(first, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(first).len();
     let (fence, language) = line.split_at(length);
-    (length >= 3 && language.trim_start().starts_with(PART)).then_some(fence)
+    (length >= 3).then(|| Block { fence, is_part: language.trim_start().starts_with(PART) })
 }
 
 #[cfg(test)]
@@ -97,9 +107,13 @@ mod tests {
         }
         assert_eq!(of("---\ntitle: 'A day'\ntags: x\n---\nText").0, "A day");
         for plain in ["", "+++", "+++\nno end", "---", "text\n+++\n", "~~~\ncode\n~~~", "```\npart-\n```"] {
-            assert_eq!(of(plain), (String::new(), plain.to_owned()), "{plain:?}");
+            assert_eq!(of(plain), (String::new(), plain.trim_end().to_owned()), "{plain:?}");
         }
+        assert_eq!(of("---\nbetween rules\n---\nb").1, "---\nbetween rules\n---\nb");
+        // An example of a part within another block is text.
+        let guide = "~~~~\n```part-list\nfrom = \"A\"\n~~~~\nbehind\n";
+        assert_eq!(of(guide).1, guide.trim_end());
         // A part without an end goes to the end.
-        assert_eq!(of("a\n~~~~part-x\n~~~\nb\n").1, "a\n");
+        assert_eq!(of("a\n~~~~part-x\n~~~\nb\n").1, "a");
     }
 }

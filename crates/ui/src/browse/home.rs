@@ -78,7 +78,7 @@ struct Collections<'a> {
 /// The page.
 pub async fn show(mut visit: Visit) -> PageResult {
     let (mut home, told, saved) = tokio::try_join!(visit.session.home(MAX_ENTRIES), told(&visit), saved(&visit))?;
-    let more_sites = home.sites.len() == MAX_ENTRIES;
+    let more_sites = home.sites.len().max(home.subsites.len()) == MAX_ENTRIES;
     home.checked_out.truncate(MAX_OWN_ENTRIES);
     home.drafts.truncate(MAX_OWN_ENTRIES);
     home.waiting.truncate(MAX_OWN_ENTRIES);

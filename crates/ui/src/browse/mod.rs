@@ -65,6 +65,7 @@ pub fn routes() -> Router<AppState> {
         .route("/selection/values", post(bulk_edit::selected))
         .route("/values", get(bulk_edit::ask).post(bulk_edit::save))
         .route("/place", get(place::choose).post(place::carry_out))
+        .route("/place/find", post(place::find))
         .route("/place/folder", post(place::new_folder))
         .route("/undo-delete", post(change::undo_delete))
         .route("/undo-move", post(place::undo_move))

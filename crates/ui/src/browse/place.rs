@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::extract::Query;
-use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right};
+use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
@@ -24,7 +24,8 @@ use http_core::protocol::segments::encode_query;
 use http_core::server::error;
 use http_core::server::request::acquire_costly;
 
-/// Limit on the places that a search by name shows.
+/// Limits on the places that a search by name finds and shows.
+const MAX_LOOKED_AT: usize = 250;
 const MAX_FOUND: usize = 50;
 /// Limit on the recent places.
 const MAX_RECENT: usize = 5;
@@ -133,10 +134,10 @@ async fn show(mut visit: Visit, plan: &Plan, fault: String) -> PageResult {
         let recent = if plan.at.is_empty() { recent_places(&visit, &item, at).await? } else { Vec::new() };
         (steps, recent.iter().map(|place| step(place, above(place))).collect())
     } else {
-        // Half of what a search by name returns can be places.
-        let found = visit.session.find_by_name(find, 2 * MAX_FOUND).await?;
+        // Half of what a search by name returns can be places, also of other site collections.
+        let found = visit.session.find_by_name(find, 2 * MAX_LOOKED_AT).await?;
         let in_reach = found.items.iter().filter(|place| place.collection_id == item.collection_id);
-        (in_reach.filter(leads).map(|place| step(place, above(place))).collect(), Vec::new())
+        (in_reach.filter(leads).take(MAX_FOUND).map(|place| step(place, above(place))).collect(), Vec::new())
     };
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.shown_name().to_owned() }).collect();
     let what = if ids.len() == 1 {
@@ -238,7 +239,10 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     // What is dropped on a link goes to where it leads.
     let to = match fields.text("to") {
         address if address.is_empty() => Target::Id(fields.id("at")?),
-        address => address::target(&address.parse().map_err(|_| Error::not_found("there is no such destination"))?)?,
+        address if address.starts_with("/browse") => {
+            address::target(&address.parse().map_err(|_| Error::not_found("there is no such destination"))?)?
+        }
+        _ => return Err(Error::not_found("there is no such destination").into()),
     };
     let moves = fields.text("action") == "move";
     let _permit = if moves { None } else { acquire_costly()? };
@@ -252,7 +256,7 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
         return choose_again(sent.visit, &plan_of(fields, place.id), failed.swap_remove(0).1).await;
     }
     let key = if moves { "toast.moved" } else { "toast.copied" };
-    let undo = from.map_or(Undo::Nothing, |from| Undo::of_move(from, &moved));
+    let undo = from.map_or(Undo::Nothing, |from| Undo::of_move(from, place.id, &moved));
     let next = fields.next(&address::browse(&place.path));
     finish(&sent, failed, &next, Flash { undo, ..Flash::new(key, place.name) }).await
 }
@@ -282,9 +286,18 @@ async fn one_parent(sent: &SubmittedForm, ids: &[Id]) -> Option<Id> {
 /// Moves items back to where they were.
 pub async fn undo_move(sent: SubmittedForm) -> PageResult {
     let ids = sent.fields.ids("ids")?;
-    let Some((from, moved)) = ids.split_first() else {
+    let [from, place, moved @ ..] = ids.as_slice() else {
         return Err(Error::invalid("nothing was moved").into());
     };
+    // Somebody may have moved one further meanwhile. It is not theirs to find where it was long ago.
+    for id in moved {
+        let item = sent.visit.session.item(&Target::Id(*id)).await?;
+        if item.parent_id != *place {
+            let name = item.shown_name();
+            let text = format!("\"{name}\" is not where it was moved to any more: move it by hand");
+            return Err(Error::conflict(text).with_code(Code::MovedMeanwhile).into());
+        }
+    }
     let outcomes = sent.visit.session.move_many(moved, &Target::Id(*from)).await?;
     let all = outcomes.len();
     let failed = outcomes.into_iter().filter_map(|outcome| Some((outcome.id, outcome.error?)));
@@ -299,6 +312,12 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
         }
         None => Ok(done(&next, &Flash::new("toast.moved-back", ""))),
     }
+}
+
+/// Shows the places with a name. The answer to a form, whose token belongs into no address.
+pub async fn find(sent: SubmittedForm) -> PageResult {
+    let plan = Plan { find: sent.fields.text("find"), ..plan_of(&sent.fields, sent.fields.id("at")?) };
+    show(sent.visit, &plan, String::new()).await
 }
 
 /// Creates a folder in the place that is shown, and goes into it.

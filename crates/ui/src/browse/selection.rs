@@ -117,7 +117,7 @@ pub async fn finish(sent: &SubmittedForm, failed: Vec<(Id, Error)>, next: &str, 
 /// Returns how many of all items failed, with the name of the first.
 pub async fn failed_of(visit: &Visit, id: Id, count: usize, all: usize) -> String {
     match visit.session.item(&Target::Id(id)).await {
-        Ok(item) => format!("{count}/{all}, “{}”", item.shown_name()),
+        Ok(item) => format!("{count}/{all}, {}", visit.page.f1("place.name", item.shown_name())),
         Err(_) => format!("{count}/{all}"),
     }
 }

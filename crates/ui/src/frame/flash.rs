@@ -15,8 +15,8 @@ const MAX_UNDO_BYTES: usize = 1_500;
 const BIN: &str = "bin";
 /// Prefix of the undo of a move in the cookie.
 const MOVE: &str = "move";
-/// Longest name that the cookie carries, in characters.
-pub const MAX_NAME: usize = 200;
+/// Longest name that the cookie carries, in bytes. Each can take three in the cookie.
+pub const MAX_NAME: usize = 600;
 /// Prefix of the text keys that the cookie can select.
 const TEXTS: &str = "toast.";
 
@@ -48,7 +48,7 @@ pub enum Undo {
     Entries(String),
     /// There are too many entries for the cookie. The recycle bin of this site collection lists them.
     InBin(String),
-    /// The container that moved items were in, and the items, separated by commas.
+    /// The container that moved items were in, the one where they are, and the items, separated by commas.
     Move(String),
 }
 
@@ -63,9 +63,10 @@ impl Undo {
         if ids.len() <= MAX_UNDO_BYTES { Self::Entries(ids) } else { Self::InBin(collection.to_string()) }
     }
 
-    /// Creates the undo for items that moved out of a container: none if they do not fit into the cookie.
-    pub fn of_move(from: Id, moved: &[Id]) -> Self {
-        let ids = std::iter::once(&from).chain(moved).map(Id::to_string).collect::<Vec<_>>().join(",");
+    /// Creates the undo for items that moved out of a container into another one: none if they do not fit into the
+    /// cookie.
+    pub fn of_move(from: Id, to: Id, moved: &[Id]) -> Self {
+        let ids = [from, to].iter().chain(moved).map(Id::to_string).collect::<Vec<_>>().join(",");
         if moved.is_empty() || ids.len() > MAX_UNDO_BYTES { Self::Nothing } else { Self::Move(ids) }
     }
 
@@ -100,7 +101,7 @@ impl Undo {
     }
 
     /// Returns the address of the form that undoes, and what it sends: entries to restore behind their site collection,
-    /// or items to move back behind the container that they were in.
+    /// or items to move back behind the container that they were in and the one where they are.
     pub fn form(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Entries(ids) => Some(("/undo-delete", ids)),
@@ -121,6 +122,11 @@ impl Flash {
         Self { key, name: name.into(), undo: Undo::Nothing }
     }
 
+    /// Returns whether the message is about something that was taken back.
+    pub fn is_undo(&self) -> bool {
+        ["toast.moved-back", "toast.restored", "toast.restored-many"].contains(&self.key)
+    }
+
     /// Reads the message from the request's cookie.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let text = cookies::get(headers, FLASH)?;
@@ -128,12 +134,12 @@ impl Flash {
         let word = parts.next()?;
         let key = texts::known_key(word).filter(|key| key.starts_with(TEXTS))?;
         let (undo, name) = (parts.next()?, parts.next()?);
-        Some(Self { key, name: name.chars().take(MAX_NAME).collect(), undo: Undo::parse(undo) })
+        Some(Self { key, name: shortened(name), undo: Undo::parse(undo) })
     }
 
     /// Sets the cookie, so that the next page shows the message.
     pub fn set(&self, response: &mut Response) {
-        let name: String = self.name.chars().take(MAX_NAME).collect();
+        let name = shortened(&self.name);
         let value = format!("{}\n{}\n{name}", self.key, self.undo.write());
         Cookie { name: FLASH, value: &value, seconds: Some(30), secure: false }.set(response);
     }
@@ -142,6 +148,10 @@ impl Flash {
     pub fn clear(response: &mut Response) {
         Cookie { name: FLASH, value: "", seconds: Some(0), secure: false }.set(response);
     }
+}
+
+fn shortened(name: &str) -> String {
+    name[..name.floor_char_boundary(MAX_NAME)].to_owned()
 }
 
 #[cfg(test)]
@@ -180,7 +190,8 @@ mod tests {
         for (count, fits) in [(0, false), (1, true), (74, true), (75, false), (1_000, false)] {
             let undo = Undo::of(collection, &vec![Id::new(i64::MAX); count]);
             let mut response = ().into_response();
-            Flash { undo: undo.clone(), ..Flash::new("toast.deleted-many", "x".repeat(MAX_NAME)) }.set(&mut response);
+            Flash { undo: undo.clone(), ..Flash::new("toast.deleted-many", "\u{1f600}".repeat(MAX_NAME)) }
+                .set(&mut response);
             let field = response.headers()[header::SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
             assert!(field.len() < 4_000, "browsers refuse longer cookies: {}", field.len());
             let carried = Flash::of(&[(header::COOKIE, field.parse().unwrap())].into_iter().collect()).unwrap().undo;

@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn what_a_reader_sees_is_found() {
-        let page = "+++\ntitle = \"Moving\"\n+++\n# When\n\n```part-list\nfrom = \"Tasks\"\n```\nOn *Friday*.\n\n```rust\nlet party = 1;\n```\n";
+        let page = "+++\ntitle = \"Moving\"\n+++\n# When\n\n```part-list\nfrom = \"Tasks\"\n```\nOn *Friday*.\n\n\
+            ```rust\nlet party = 1;\n```\n";
         let (title, text) = of(page);
         assert_eq!(title, "Moving");
         for word in ["When", "On *Friday*", "let party"] {

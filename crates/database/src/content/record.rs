@@ -39,8 +39,8 @@ statements! {
     FIND_MANY = "SELECT node_id, fields FROM record WHERE node_id {in $1}";
     AFTER = "SELECT r.node_id, n.library_id FROM record r JOIN node n ON n.id = r.node_id
         WHERE r.node_id > $1 ORDER BY r.node_id LIMIT $2";
-    // The places are an array and the parent of an item a value, so that PostgreSQL asks the index for each place. It
-    // would read the whole index for a join with many folders.
+    // PostgreSQL asks the index for each place of an array. It would read the whole index to join it with many folders,
+    // or all items below a parent to join it with those: hence the inner SELECT.
     SAME = "SELECT f.node_id FROM field_index f
         WHERE f.parent_id {in $1} AND f.slot = $2 AND f.number = $3 AND f.text = $4
         AND (SELECT n.parent_id FROM node n WHERE n.id = f.node_id) = f.parent_id LIMIT $5";

@@ -222,7 +222,7 @@ impl Session {
                 refuse_repeated(transaction, holder.id, &row)?;
             }
             column::update(transaction, &row)?;
-            // Formulas also read a column of a content type only in items of that type.
+            // In items of another type, formulas take a column of a content type for empty.
             match after.formula == before.formula && !changes_type {
                 true => Ok(()),
                 false => recompute::begin(transaction, holder.id, holder.kind),
@@ -298,12 +298,13 @@ impl Session {
     }
 
     /// Runs a change of the columns of a library or list. The identifier passed to `change` is for the object that it
-    /// creates, if any. `unique` blocks other changes: values would not be checked by a rule that is new to them.
+    /// creates, if any. `exclusive` blocks other changes meanwhile, so that no value escapes a new rule against
+    /// duplicates.
     async fn change_columns(
         &self,
         holder: &Target,
         (action, detail): (&'static str, &str),
-        unique: bool,
+        exclusive: bool,
         mut change: impl FnMut(&mut Transaction<'_>, &Holder, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
         let located = self.library(holder).await?;
@@ -322,7 +323,7 @@ impl Session {
             guard.record(transaction, holder.id, action, detail.as_str())?;
             Ok(id)
         };
-        guard.exclusive_when(unique).write(write).await.map_err(name_conflict)
+        guard.exclusive_when(exclusive).write(write).await.map_err(name_conflict)
     }
 }
 

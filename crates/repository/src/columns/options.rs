@@ -182,8 +182,8 @@ fn check_together(options: &ColumnOptions, column: &ColumnRow, holder: NodeKind)
     }
     if *unique && !default.is_empty() && holder == NodeKind::Library {
         return Err(invalid(format!(
-            "\"{}\" has a default value, which every new document would share: leave it or the rule against duplicates \
-             out",
+            "\"{}\" has a default value, which all new documents would share: leave out the default value or the rule \
+             against duplicates",
             column.name
         )));
     }

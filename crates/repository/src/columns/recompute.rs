@@ -83,7 +83,8 @@ async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
         if library::recompute_after(transaction, holder)? != Some(after) {
             return Ok(true);
         }
-        // At the beginning, a new one cannot be told from this: items may have arrived meanwhile.
+        // Items that arrive set the position to the beginning again. If it was still there, that does not show, so the
+        // records are read anew.
         let fresh = if after == Id::NONE { Some(Next::after(transaction, holder, after)?) } else { None };
         let Next { items, end } = fresh.as_ref().unwrap_or(&looked);
         let next = recompute(transaction, holder, items)?.or(*end);
@@ -98,7 +99,7 @@ async fn step(database: &Database, holder: Id, actor: Id) -> Result<bool> {
     database.write(compute).await
 }
 
-/// What is computed next in a library or list.
+/// The items of a library or list that are computed next.
 struct Next {
     /// Items, in ascending order.
     items: Vec<Id>,
@@ -151,7 +152,7 @@ pub(super) fn begin(transaction: &mut Transaction<'_>, holder: Id, kind: NodeKin
 /// `Conflict` with code `value_taken`.
 pub(crate) fn arrived(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     let Some((item, columns)) = with_options(transaction, item)? else { return Ok(()) };
-    // What a whole library brings along was checked there.
+    // The values of a library that arrives as a whole were checked before.
     if !item.kind.defines_columns() {
         refuse_taken(transaction, &columns, &item)?;
     }

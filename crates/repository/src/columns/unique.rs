@@ -77,28 +77,43 @@ pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, columns: &ColumnSe
     if !item.kind.is_container() {
         return Ok(());
     }
-    let (inside, end) = (tree::containers(transaction, item.id)?, SortValue::EMPTY.number);
+    let inside = tree::containers(transaction, item.id)?;
+    let mut places = None;
     for column in columns.unique() {
-        let values = record::some_values(transaction, &inside, column.slot, end, FEW + 1)?;
+        let values = record::some_values(transaction, &inside, column.slot, SortValue::EMPTY.number, FEW + 1)?;
         if values.is_empty() {
             continue;
         }
-        let places = tree::containers(transaction, item.library_id)?;
-        let is_taken = if values.len() > FEW {
-            record::repeated(transaction, &places, column.slot, end, &inside)?
-        } else {
-            let mut is_taken = false;
-            for (id, value) in values {
-                let holders = record::with_value(transaction, &places, column.slot, &value, 2)?;
-                is_taken |= holders.iter().any(|holder| *holder != id);
-            }
-            is_taken
+        let places = match &places {
+            Some(places) => places,
+            None => places.insert(tree::containers(transaction, item.library_id)?),
         };
-        if is_taken {
+        if has_taken(transaction, column, places, &inside, &values)? {
             return Err(value_taken(column));
         }
     }
     Ok(())
+}
+
+/// Returns whether another item in one of the places has one of these values of items that are `inside`. More than
+/// [`FEW`] values stand for all that are there.
+fn has_taken(
+    reader: &mut Reader<'_>,
+    column: &ColumnRow,
+    places: &[Id],
+    inside: &[Id],
+    values: &[(Id, SortValue)],
+) -> Result<bool> {
+    if values.len() > FEW {
+        return record::repeated(reader, places, column.slot, SortValue::EMPTY.number, inside);
+    }
+    for (id, value) in values {
+        let holders = record::with_value(reader, places, column.slot, value, 2)?;
+        if holders.iter().any(|holder| holder != id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Refuses to make a column unique in which items of its library or list have the same value.
@@ -119,7 +134,7 @@ pub(super) fn refuse_repeated(transaction: &mut Transaction<'_>, holder: Id, col
 }
 
 fn value_taken(column: &ColumnRow) -> Error {
-    Error::conflict(format!("another item has this value in \"{}\"", column.name))
+    Error::conflict(format!("another item has this value in \"{}\": change one of the two", column.name))
         .with_code(Code::ValueTaken)
         .naming(&[column.name.as_str()])
 }

@@ -101,7 +101,7 @@ impl Session {
             };
             saved_view::put(transaction, &row)?;
             if view.shared {
-                // What was the caller's alone is everybody's now, and not there twice.
+                // It replaces the caller's personal view of that name.
                 let own = present.iter().find(|row| row.owner_id == guard.caller() && row.folded == folded);
                 if let Some(own) = own {
                     saved_view::delete(transaction, own.id)?;

@@ -55,7 +55,7 @@ pub struct Home {
     pub followed: Vec<Item>,
     /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSite>,
-    /// Subsites to which the caller was admitted although not to the site above them, by title.
+    /// Subsites that the caller may open although not the site above them, by title.
     pub subsites: Vec<KnownSite>,
     /// Content databases whose contents are missing here.
     pub missing: UnavailableDatabases,

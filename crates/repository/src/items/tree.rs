@@ -43,6 +43,7 @@ pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> 
     if row.parent_id == parent { Ok(row) } else { Err(moved_meanwhile(&row.name)) }
 }
 
+/// Returns the refusal of a change to an item that is somewhere else by now.
 pub(crate) fn moved_meanwhile(name: &str) -> Error {
     Error::conflict(format!("\"{name}\" was moved or deleted in the meantime: find it again, then repeat"))
         .with_code(Code::MovedMeanwhile)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use askama::Template;
 use axum::extract::Query;
-use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result, Right};
+use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
@@ -192,12 +192,20 @@ async fn recent_places(visit: &Visit, item: &Item, here: Id) -> Result<Vec<Item>
     let mut places = Vec::new();
     for document in recent.into_iter().filter(|document| document.collection_id == item.collection_id) {
         if places.len() < MAX_RECENT && known.insert(document.parent_id) {
-            // Somebody may have moved it away meanwhile.
-            let place = visit.session.item(&Target::Id(document.parent_id)).await.ok();
+            let place = known_item(visit, document.parent_id).await?;
             places.extend(place.filter(|place| takes(place.kind, item.kind) && place.rights.has(Right::Add)));
         }
     }
     Ok(places)
+}
+
+/// Returns an item; `None` if it is gone, or the caller may not know of it any more.
+async fn known_item(visit: &Visit, id: Id) -> Result<Option<Item>> {
+    match visit.session.item(&Target::Id(id)).await {
+        Ok(item) => Ok(Some(item)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns whether an item of a kind can be moved or copied into a container of another kind.
@@ -246,7 +254,7 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     };
     let moves = fields.text("action") == "move";
     let _permit = if moves { None } else { acquire_costly()? };
-    let from = if moves { one_parent(&sent, &ids).await } else { None };
+    let from = if moves { one_parent(&sent.visit, &ids).await? } else { None };
     let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
     let place = session.item(&to).await?;
     let moved: Vec<Id> = outcomes.iter().filter(|outcome| outcome.error.is_none()).map(|outcome| outcome.id).collect();
@@ -272,15 +280,15 @@ fn plan_of(fields: &Fields, at: Id) -> Plan {
 }
 
 /// Returns the container of all items; `None` if they are in several, or too many to go back.
-async fn one_parent(sent: &SubmittedForm, ids: &[Id]) -> Option<Id> {
+async fn one_parent(visit: &Visit, ids: &[Id]) -> Result<Option<Id>> {
     let mut parents = HashSet::new();
     if !Undo::has_room_for(ids.len()) {
-        return None;
+        return Ok(None);
     }
     for id in ids {
-        parents.insert(sent.visit.session.item(&Target::Id(*id)).await.ok()?.parent_id);
+        parents.extend(known_item(visit, *id).await?.map(|item| item.parent_id));
     }
-    if parents.len() == 1 { parents.into_iter().next() } else { None }
+    Ok(if parents.len() == 1 { parents.into_iter().next() } else { None })
 }
 
 /// Moves items back to where they were.
@@ -289,7 +297,7 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
     let [from, place, moved @ ..] = ids.as_slice() else {
         return Err(Error::invalid("nothing was moved").into());
     };
-    // Somebody may have moved one further meanwhile. It is not theirs to find where it was long ago.
+    // Items that somebody has moved on meanwhile stay where they are.
     for id in moved {
         let item = sent.visit.session.item(&Target::Id(*id)).await?;
         if item.parent_id != *place {
@@ -314,7 +322,7 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
     }
 }
 
-/// Shows the places with a name. The answer to a form, whose token belongs into no address.
+/// Shows the places with a name. It is not a GET, because the token of the form must not get into an address.
 pub async fn find(sent: SubmittedForm) -> PageResult {
     let plan = Plan { find: sent.fields.text("find"), ..plan_of(&sent.fields, sent.fields.id("at")?) };
     show(sent.visit, &plan, String::new()).await

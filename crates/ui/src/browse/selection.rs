@@ -1,4 +1,4 @@
-//! What is done with the selected rows of a listing.
+//! Actions on the selected rows of a listing.
 
 use axum::response::{IntoResponse, Redirect};
 use model::{Error, Id, Result};

@@ -232,7 +232,7 @@ impl Saving {
     }
 }
 
-/// Returns the form. Until something was typed, it has what the saved view has from which this one comes.
+/// Returns the form. It begins with name and settings of the saved view that is shown.
 fn save_form<'a>(
     page: &'a Page,
     saving: &Saving,

@@ -293,7 +293,7 @@ fn wanted_type(fields: &Fields) -> Result<Option<Option<Id>>> {
     }
 }
 
-/// Returns whether a form had the field of a column. Those of a content type that was only just chosen it had not.
+/// Returns whether a form had the field of a column. It lacks the columns of a content type that was chosen in it.
 fn was_shown(fields: &Fields, column: &Column) -> bool {
     fields.all(&format!("was-{}", column.id)).next().is_some() || fields.all(&field_name(column.id)).next().is_some()
 }

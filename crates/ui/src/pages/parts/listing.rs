@@ -71,7 +71,7 @@ struct ListingPart<'a> {
     sized: Option<u32>,
     rows: Vec<Row<'a>>,
     totals: Option<Totals>,
-    /// What of the view's filter could not be read.
+    /// Messages about parts of the view's filter that could not be read.
     faults: Vec<String>,
     is_list: bool,
     /// True if there are more items than the part shows.

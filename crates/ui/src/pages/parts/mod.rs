@@ -88,7 +88,7 @@ pub async fn draw(around: &Surroundings<'_>, kind: &str, text: &str) -> String {
         _ => Err(PartFault::Wrong(page.f1("part.unknown", kind))),
     };
     drawn.unwrap_or_else(|fault| {
-        // Others can do nothing about a wrong part, and what they may not see is not theirs.
+        // Readers cannot mend a part, and a place that they may not see does not concern them.
         let concerns_all = matches!(&fault, PartFault::Failed(error) if error.kind() != ErrorKind::NotFound);
         if !around.is_author && !concerns_all {
             return String::new();

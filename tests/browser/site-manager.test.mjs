@@ -196,6 +196,7 @@ test('a list and a site are renamed and deleted from their settings, and come ba
   await look(page, 'site-manager/list-settings');
   await page.locator('main').getByRole('link', { name: 'Rename' }).click();
   await fillForm(page, { Name: 'Goods' }, 'Rename');
+  await page.getByText('Renamed to “Goods”').waitFor();
   await item('Old/Goods');
   await page.locator('main').getByRole('link', { name: 'Delete', exact: true }).click();
   await fillForm(page, {}, 'Delete');
@@ -207,6 +208,7 @@ test('a list and a site are renamed and deleted from their settings, and come ba
   await look(page, 'site-manager/site-settings');
   await page.locator('main').getByRole('link', { name: 'Rename' }).click();
   await fillForm(page, { Name: 'New' }, 'Rename');
+  await page.getByText('Renamed to “New”').waitFor();
   await item('New/Goods');
   await page.locator('main').getByRole('link', { name: 'Delete', exact: true }).click();
   await fillForm(page, {}, 'Delete');

@@ -194,7 +194,7 @@ fn backups(transaction: &mut Transaction<'_>) {
 
 fn themes(transaction: &mut Transaction<'_>) {
     for (number, theme) in (400..).zip(Theme::ALL) {
-        let preferences = Preferences::new("", theme).unwrap();
+        let preferences = Preferences::new("", theme, "").unwrap();
         let account = Account {
             id: Id::new(number),
             login: theme.to_string(),

@@ -32,6 +32,7 @@ mod store;
 mod time;
 mod version;
 mod words;
+mod zone;
 
 pub use accent::Accent;
 pub use backup::BackupState;
@@ -64,3 +65,4 @@ pub use storage::{PolicyLevel, StorageRules, Tier, TierBasis};
 pub use store::{StoreKind, StoreState};
 pub use time::Timestamp;
 pub use version::VersionNumber;
+pub use zone::{LocalTime, Zone};

@@ -1,7 +1,7 @@
 //! A user's preferences for the interface.
 
 use crate::words::words;
-use crate::{Error, Result};
+use crate::{Error, Result, Zone};
 
 words! {
     /// Colours of the interface.
@@ -25,7 +25,7 @@ words! {
     None = "none",
     /// New documents are counted as soon as they are found.
     AtOnce = "at-once",
-    /// New documents are counted from the next day (UTC) on.
+    /// New documents are counted from the next day on.
     Daily = "daily",
 }
 
@@ -36,17 +36,23 @@ pub struct Preferences {
     pub language: String,
     /// Colours of the interface.
     pub theme: Theme,
+    /// Name of a time zone such as `Europe/Berlin`; empty for that of the browser.
+    pub time_zone: String,
 }
 
 impl Preferences {
-    /// Creates preferences after checking the language tag: letters, digits and hyphens, at most 35 characters, or
-    /// empty.
-    pub fn new(language: &str, theme: Theme) -> Result<Self> {
+    /// Creates preferences after checking the language tag (letters, digits and hyphens, at most 35 characters, or
+    /// empty) and the time zone (one that exists, or empty).
+    pub fn new(language: &str, theme: Theme, time_zone: &str) -> Result<Self> {
         let fits = language.len() <= 35 && language.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if !fits {
             return Err(Error::invalid("a language is a tag such as \"en\", \"de\" or \"pt-BR\", or empty"));
         }
-        Ok(Self { language: language.to_owned(), theme })
+        let time_zone = match time_zone {
+            "" => String::new(),
+            name => Zone::parse(name)?.name().to_owned(),
+        };
+        Ok(Self { language: language.to_owned(), theme, time_zone })
     }
 }
 
@@ -60,10 +66,11 @@ mod tests {
             assert_eq!(Theme::parse(theme.as_str()).unwrap(), theme);
         }
         assert_eq!(Theme::parse("blue").unwrap_err().message(), "a theme is system, light or dark");
-        assert_eq!(Preferences::new("pt-BR", Theme::Dark).unwrap().language, "pt-BR");
-        assert!(Preferences::new("", Theme::Dark).is_ok());
+        assert_eq!(Preferences::new("pt-BR", Theme::Dark, "").unwrap().language, "pt-BR");
+        assert_eq!(Preferences::new("", Theme::Dark, "asia/tokyo").unwrap().time_zone, "Asia/Tokyo");
+        assert!(Preferences::new("", Theme::Dark, "Asia").is_err());
         for bad in ["d e", "de\n", "ü", &"x".repeat(36)] {
-            assert!(Preferences::new(bad, Theme::Light).is_err(), "{bad:?}");
+            assert!(Preferences::new(bad, Theme::Light, "").is_err(), "{bad:?}");
         }
     }
 }

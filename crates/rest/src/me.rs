@@ -48,6 +48,7 @@ async fn me(caller: Authenticated) -> Answer<Reply<MeJson>> {
     let preferences = PreferencesJson {
         language: account.preferences.language.clone(),
         theme: account.preferences.theme.as_str().to_owned(),
+        time_zone: Some(account.preferences.time_zone.clone()),
     };
     Ok(Reply(MeJson {
         groups: principal.groups.iter().map(|group| names.person(*group)).collect(),
@@ -81,7 +82,7 @@ async fn change_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Set the caller's language and theme
+/// Set the caller's language, theme and time zone
 #[utoipa::path(
     put,
     path = "/api/v1/me/preferences",
@@ -91,7 +92,12 @@ async fn change_password(
     responses((status = 204, description = "Done"))
 )]
 async fn change_preferences(caller: Authenticated, Json(form): Json<PreferencesJson>) -> Answer<StatusCode> {
-    caller.session.set_preferences(Preferences::new(&form.language, Theme::parse(&form.theme)?)?).await?;
+    let time_zone = match form.time_zone {
+        Some(name) => name,
+        None => caller.session.account(caller.session.principal().id).await?.preferences.time_zone,
+    };
+    let preferences = Preferences::new(&form.language, Theme::parse(&form.theme)?, &time_zone)?;
+    caller.session.set_preferences(preferences).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

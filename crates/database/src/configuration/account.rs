@@ -8,24 +8,24 @@ use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     INSERT_ACCOUNT = "INSERT INTO account (id, login, display_name, email, password_hash, password_version, \
-        farm_administrator, disabled, deleted, language, theme, created_at, signed_in_at) \
-        VALUES ($1, $2, $3, $4, $5, 1, $6, FALSE, FALSE, $7, $8, $9, NULL)";
+        farm_administrator, disabled, deleted, language, theme, time_zone, created_at, \
+        signed_in_at) VALUES ($1, $2, $3, $4, $5, 1, $6, FALSE, FALSE, $7, $8, $9, $10, NULL)";
     FIND_ACCOUNT = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, theme, \
-        created_at, signed_in_at FROM account WHERE id = $1";
+        time_zone, created_at, signed_in_at FROM account WHERE id = $1";
     FIND_ACCOUNT_BY_LOGIN = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, \
-        theme, created_at, signed_in_at FROM account WHERE login = $1";
+        theme, time_zone, created_at, signed_in_at FROM account WHERE login = $1";
     LIST_ACCOUNTS = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, theme, \
-        created_at, signed_in_at FROM account WHERE login > $1 AND NOT deleted ORDER BY login LIMIT $2";
+        time_zone, created_at, signed_in_at FROM account WHERE login > $1 AND NOT deleted ORDER BY login LIMIT $2";
     FIRST_FARM_ADMINISTRATOR = "SELECT id FROM account WHERE farm_administrator AND NOT disabled ORDER BY id LIMIT 1";
     OTHER_FARM_ADMINISTRATOR = "SELECT id FROM account WHERE farm_administrator AND NOT disabled AND id <> $1 LIMIT 1";
     FIND_PASSWORD = "SELECT id, password_hash, password_version, disabled FROM account WHERE login = $1";
     UPDATE_ACCOUNT = "UPDATE account SET login = $2, display_name = $3, email = $4, farm_administrator = $5, \
         disabled = $6, deleted = $7 WHERE id = $1";
     UPDATE_PASSWORD = "UPDATE account SET password_hash = $2, password_version = password_version + 1 WHERE id = $1";
-    UPDATE_PREFERENCES = "UPDATE account SET language = $2, theme = $3 WHERE id = $1";
+    UPDATE_PREFERENCES = "UPDATE account SET language = $2, theme = $3, time_zone = $4 WHERE id = $1";
     UPDATE_SIGNED_IN = "UPDATE account SET signed_in_at = $2 WHERE id = $1";
     FIND_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
-        a.theme, f.directory_version FROM account a CROSS JOIN farm f WHERE a.id = $1 AND NOT a.disabled";
+        a.theme, a.time_zone, f.directory_version FROM account a CROSS JOIN farm f WHERE a.id = $1 AND NOT a.disabled";
 }
 
 /// A user's record in the farm, without secrets.
@@ -45,7 +45,7 @@ pub struct Account {
     pub disabled: bool,
     /// Set if the account is kept only for its name in the history. Such an account is always disabled.
     pub deleted: bool,
-    /// Language and theme.
+    /// Language, theme and time zone.
     pub preferences: Preferences,
     /// Time at which the account was created.
     pub created_at: Timestamp,
@@ -66,7 +66,7 @@ pub struct Identity {
     pub farm_administrator: bool,
     /// Counter that rises with each change of the password.
     pub password_version: i64,
-    /// Language and theme.
+    /// Language, theme and time zone.
     pub preferences: Preferences,
     /// The farm's directory version, read in the same statement.
     pub directory_version: i64,
@@ -97,6 +97,7 @@ pub fn insert(tx: &mut Transaction, account: &Account, password_hash: Option<&st
             account.farm_administrator,
             account.preferences.language.as_str(),
             account.preferences.theme,
+            account.preferences.time_zone.as_str(),
             account.created_at
         ],
     )?;
@@ -162,9 +163,14 @@ pub fn set_password(tx: &mut Transaction, id: Id, hash: Option<&str>) -> Result<
     tx.execute(UPDATE_PASSWORD, &params![id, hash])
 }
 
-/// Replaces the language and theme.
+/// Replaces the language, theme and time zone.
 pub fn set_preferences(tx: &mut Transaction, id: Id, preferences: &Preferences) -> Result<u64> {
-    tx.execute(UPDATE_PREFERENCES, &params![id, preferences.language.as_str(), preferences.theme])
+    tx.execute(UPDATE_PREFERENCES, &params![
+        id,
+        preferences.language.as_str(),
+        preferences.theme,
+        preferences.time_zone.as_str()
+    ])
 }
 
 /// Records the time of a sign-in.
@@ -181,7 +187,7 @@ pub(super) fn identity(row: &Row, first: usize) -> Result<Identity> {
         farm_administrator: row.get(first + 3)?,
         password_version: row.get(first + 4)?,
         preferences: preferences(row, first + 5)?,
-        directory_version: row.get(first + 7)?,
+        directory_version: row.get(first + 8)?,
     })
 }
 
@@ -195,11 +201,11 @@ fn account(row: &Row) -> Result<Account> {
         disabled: row.get(5)?,
         deleted: row.get(6)?,
         preferences: preferences(row, 7)?,
-        created_at: row.get(9)?,
-        signed_in_at: row.get(10)?,
+        created_at: row.get(10)?,
+        signed_in_at: row.get(11)?,
     })
 }
 
 fn preferences(row: &Row, first: usize) -> Result<Preferences> {
-    Ok(Preferences { language: row.get(first)?, theme: row.get(first + 1)? })
+    Ok(Preferences { language: row.get(first)?, theme: row.get(first + 1)?, time_zone: row.get(first + 2)? })
 }

@@ -13,7 +13,7 @@ statements! {
     INSERT_PLACE = "INSERT INTO token_place (token_id, node_id) VALUES ($1, $2)";
     LIST_PLACES = "SELECT node_id FROM token_place WHERE token_id = $1 ORDER BY node_id";
     FIND_TOKEN_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
-        a.theme, f.directory_version, t.id, t.expires_at, t.used_at, t.scopes, t.networks, \
+        a.theme, a.time_zone, f.directory_version, t.id, t.expires_at, t.used_at, t.scopes, t.networks, \
         EXISTS (SELECT 1 FROM token_place p WHERE p.token_id = t.id) \
         FROM access_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f \
         WHERE t.hash = $1 AND NOT a.disabled";
@@ -90,12 +90,12 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIde
     reader.find(FIND_TOKEN_IDENTITY, &params![hash], |row| {
         Ok(TokenIdentity {
             identity: identity(row, 0)?,
-            token: row.get(8)?,
-            expires_at: row.get(9)?,
-            used_at: row.get(10)?,
-            scopes: scopes(row, 11)?,
-            networks: networks(row, 12)?,
-            has_places: row.get(13)?,
+            token: row.get(9)?,
+            expires_at: row.get(10)?,
+            used_at: row.get(11)?,
+            scopes: scopes(row, 12)?,
+            networks: networks(row, 13)?,
+            has_places: row.get(14)?,
         })
     })
 }

@@ -13,7 +13,7 @@ statements! {
         address, agent, proved_at, proved_address) VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $5, $7)";
     FIND_SESSION_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version,
         a.language, \
-        a.theme, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at, s.proved_at \
+        a.theme, a.time_zone, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at, s.proved_at \
         FROM web_session s JOIN account a ON a.id = s.account_id CROSS JOIN farm f \
         WHERE s.hash = $1 AND NOT a.disabled";
     LIST_SESSIONS = "SELECT s.id, s.created_at, s.expires_at, s.seen_at, s.address, s.agent, s.proved_at, \
@@ -98,11 +98,11 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<SessionI
     reader.find(FIND_SESSION_IDENTITY, &params![hash], |row| {
         Ok(SessionIdentity {
             identity: identity(row, 0)?,
-            session: row.get(8)?,
-            password_version: row.get(9)?,
-            expires_at: row.get(10)?,
-            seen_at: row.get(11)?,
-            proved_at: row.get(12)?,
+            session: row.get(9)?,
+            password_version: row.get(10)?,
+            expires_at: row.get(11)?,
+            seen_at: row.get(12)?,
+            proved_at: row.get(13)?,
         })
     })
 }

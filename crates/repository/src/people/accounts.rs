@@ -244,14 +244,14 @@ impl Session {
         self.store_password(self.principal.id, hash).await
     }
 
-    /// Sets the caller's own language and theme.
+    /// Sets the caller's own language, theme and time zone.
     ///
     /// # Errors
     /// `Forbidden` with code `token_scope` for a token that does not cover the whole account.
     #[boxed]
     pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
         self.require_own_account("change language and colours")?;
-        let preferences = Preferences::new(&preferences.language, preferences.theme)?;
+        let preferences = Preferences::new(&preferences.language, preferences.theme, &preferences.time_zone)?;
         let id = self.principal.id;
         let set = move |tx: &mut Transaction| account::set_preferences(tx, id, &preferences).map(drop);
         self.repository.inner.configuration.write(set).await

@@ -30,7 +30,7 @@ pub struct Caller {
     pub principal: Principal,
     /// Credential that the user presented.
     pub credential: Credential,
-    /// Language and theme.
+    /// Language, theme and time zone.
     pub preferences: Preferences,
 }
 

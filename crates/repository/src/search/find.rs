@@ -106,7 +106,7 @@ impl Session {
         let length = checked_length(text)?;
         let columns = self.columns_in(text).await?;
         let known = columns.known();
-        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &known);
+        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &self.zone, &known);
         let registry = self.registry().await?;
         let (database, missing) = match container {
             // Whatever lies below a container is in the same content database.

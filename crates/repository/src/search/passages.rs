@@ -49,7 +49,7 @@ impl Session {
             .await?;
         checked_length(text)?;
         let columns = self.columns_in(text).await?.known();
-        let query = SearchQuery::parse_with(text, Timestamp::now(), &columns);
+        let query = SearchQuery::parse_with(text, Timestamp::now(), &self.zone, &columns);
         if located.collection.audit_reads {
             return Ok(DocumentPassages { is_withheld: true, ..DocumentPassages::default() });
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use async_recursion::async_recursion as boxed;
 use database::configuration::saved_search::{self, SavedSearchRow, SeenRow};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, Result, SearchAlert, Timestamp, fold};
+use model::{Code, Error, Id, Result, SearchAlert, Timestamp, Zone, fold};
 use search::index::HitOrder;
 use search::query::SeenVersions;
 
@@ -22,7 +22,6 @@ pub const MAX_MARKED: usize = MAX_SEEN;
 pub const MAX_SAVED_SEARCHES: usize = 100;
 /// Time after which no further searches are counted for one answer.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(600);
-const SECONDS_A_DAY: i64 = 24 * 60 * 60;
 
 /// A search that its owner saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,7 +239,7 @@ impl Session {
     #[boxed]
     pub async fn latest_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
-        let selection = Selection { limit: MAX_SHOWN, before: alert_end(search.alert), ..Selection::default() };
+        let selection = Selection { limit: MAX_SHOWN, before: alert_end(search.alert, &self.zone), ..Selection::default() };
         let matching = self.matching(&search.query, selection).await?;
         Ok(NewDocuments::of(search, matching))
     }
@@ -264,7 +263,7 @@ impl Session {
             let selection = Selection {
                 limit: MAX_SHOWN,
                 unlike: Some(self.seen(&search).await?),
-                before: alert_end(search.alert),
+                before: alert_end(search.alert, &self.zone),
                 without_passages: true,
             };
             let MatchingDocuments { found, is_complete, .. } = self.matching(&search.query, selection).await?;
@@ -329,9 +328,13 @@ fn everything() -> Selection {
 }
 
 /// Returns the time of the change before which documents belong to an alert.
-fn alert_end(alert: SearchAlert) -> Option<Timestamp> {
-    let today = Timestamp::now().seconds().div_euclid(SECONDS_A_DAY) * SECONDS_A_DAY;
-    (alert == SearchAlert::Daily).then(|| Timestamp::from_micros(today * 1_000_000))
+fn alert_end(alert: SearchAlert, zone: &Zone) -> Option<Timestamp> {
+    let now = Timestamp::now();
+    let midnight = || {
+        let today = zone.local(now)?;
+        zone.start_of(i32::from(today.year), today.month, today.day)
+    };
+    (alert == SearchAlert::Daily).then(|| midnight().unwrap_or(now))
 }
 
 fn refuse_taken(reader: &mut Reader, owner: Id, id: Id, name: &str, folded: &str) -> Result<()> {

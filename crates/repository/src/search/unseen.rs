@@ -113,7 +113,7 @@ impl Session {
     pub(super) async fn matching(&self, text: &str, selection: Selection) -> Result<MatchingDocuments> {
         checked_length(text)?;
         let columns = self.columns_in(text).await?;
-        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &columns.known());
+        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &self.zone, &columns.known());
         let missing = self.missing(self.registry().await?.away());
         let mut found = Found { whole: true, ..Found::default() };
         let Some(expression) = query.expression.take() else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use database::Reader;
-use model::{Code, Digest, Error, Id, Principal, Result, Right};
+use model::{Code, Digest, Error, Id, Principal, Result, Right, Zone};
 
 use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
@@ -23,6 +23,8 @@ pub struct Session {
     pub(crate) repetition: IdempotencyKey,
     /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
+    /// Time zone of the caller's days.
+    pub(crate) zone: Zone,
 }
 
 /// Expected duration of a read.
@@ -41,6 +43,7 @@ impl Session {
             principal: Arc::new(principal),
             repetition: IdempotencyKey::default(),
             tokens: Arc::default(),
+            zone: Zone::UTC,
         }
     }
 
@@ -249,6 +252,13 @@ impl Session {
     #[must_use]
     pub fn idempotent(mut self, key: &str, request: Digest) -> Self {
         self.repetition = IdempotencyKey::new(Key::new(self.principal.id, key, request));
+        self
+    }
+
+    /// Returns this session with days of a time zone instead of UTC, for searches.
+    #[must_use]
+    pub fn in_zone(mut self, zone: Zone) -> Self {
+        self.zone = zone;
         self
     }
 }

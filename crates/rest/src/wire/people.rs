@@ -417,11 +417,11 @@ pub struct MeJson {
     pub groups: Vec<super::item::PersonJson>,
     /// Credential of the request: `session`, `token` or `password`.
     pub credential: &'static str,
-    /// Language and theme.
+    /// Language, theme and time zone.
     pub preferences: PreferencesJson,
 }
 
-/// Language and theme.
+/// Language, theme and time zone.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreferencesJson {
@@ -431,4 +431,8 @@ pub struct PreferencesJson {
     /// `system`, `light` or `dark`.
     #[schema(value_type = super::rules::ThemeWord)]
     pub theme: String,
+    /// Name of a time zone such as `Europe/Berlin`; empty for that of the browser. In a change, absent to keep it.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::ZoneName>)]
+    pub time_zone: Option<String>,
 }

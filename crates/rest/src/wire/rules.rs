@@ -288,6 +288,8 @@ rules! {
     )));
     /// The colour of pages.
     AccentWord => one_of(Accent::ALL.map(Accent::as_str));
+    /// Name of a time zone: empty, or one that exists.
+    ZoneName => of_length(0, 64).pattern(Some("^(?:[A-Za-z][A-Za-z0-9_+/-]*)?$"));
     /// The theme of the pages.
     ThemeWord => one_of(Theme::ALL.map(Theme::as_str));
     /// Versioning of a library.
@@ -389,7 +391,7 @@ mod tests {
         fits::<Identifier>(|text| text.parse::<Id>().map(drop));
         fits::<VersionText>(|text| text.parse::<VersionNumber>().map(drop));
         fits::<DigestText>(|text| text.parse::<Digest>().map(drop));
-        fits::<LanguageTag>(|text| Preferences::new(text, Theme::System).map(drop));
+        fits::<LanguageTag>(|text| Preferences::new(text, Theme::System, "").map(drop));
         fits::<NetworkText>(|text| text.parse::<Network>().map(drop));
         fits::<CursorText>(|_| Ok(()));
     }

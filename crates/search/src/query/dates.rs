@@ -1,10 +1,10 @@
 //! Dates in queries: days, months, years, and words such as "yesterday" and "last week", in English and German.
-//! Days begin at midnight UTC.
+//! Days begin when they begin in the time zone of the caller.
 
 use std::ops::Range;
 
-use model::Timestamp;
-use time::{Date, Duration, Month, OffsetDateTime, Time};
+use model::{Timestamp, Zone};
+use time::{Date, Duration, Month};
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,20 +16,33 @@ enum Unit {
     Year,
 }
 
-/// Returns the time that a text stands for; `None` if it names none. Hyphens and underscores stand for spaces.
+/// Returns the time that a text stands for in a time zone; `None` if it names none. Hyphens and underscores stand for
+/// spaces.
 ///
 /// Accepted are `2026`, `2026-11`, `2026-11-26`, `26.11.2026`, `today`, `yesterday`, `this week`, `last month`,
 /// `last 3 days`, `3d`, and the same words in German. "Last week" is the week before this one; "last 7 days" ends
 /// today.
-pub fn period(text: &str, now: Timestamp) -> Option<Range<Timestamp>> {
-    let today = OffsetDateTime::from_unix_timestamp(now.seconds()).ok()?.date();
-    let text = text.trim();
-    let days = calendar(text).or_else(|| relative(text, today))?;
-    Some(midnight(days.start)..midnight(days.end))
+pub fn period(text: &str, now: Timestamp, zone: &Zone) -> Option<Range<Timestamp>> {
+    let days = days(text, now, zone)?;
+    Some(start_of(days.start, zone)?..start_of(days.end, zone)?)
 }
 
-fn midnight(day: Date) -> Timestamp {
-    Timestamp::from_micros(day.with_time(Time::MIDNIGHT).assume_utc().unix_timestamp().saturating_mul(1_000_000))
+/// Returns the days that a text stands for, as the values of date columns are stored: by their beginning in UTC. Today
+/// is that of the time zone.
+pub fn day_values(text: &str, now: Timestamp, zone: &Zone) -> Option<Range<Timestamp>> {
+    let days = days(text, now, zone)?;
+    Some(start_of(days.start, &Zone::UTC)?..start_of(days.end, &Zone::UTC)?)
+}
+
+fn days(text: &str, now: Timestamp, zone: &Zone) -> Option<Range<Date>> {
+    let local = zone.local(now)?;
+    let today = Date::from_calendar_date(i32::from(local.year), Month::try_from(local.month).ok()?, local.day).ok()?;
+    let text = text.trim();
+    calendar(text).or_else(|| relative(text, today))
+}
+
+fn start_of(day: Date, zone: &Zone) -> Option<Timestamp> {
+    zone.start_of(day.year(), u8::from(day.month()), day.day())
 }
 
 /// Reads a day, a month or a year.
@@ -145,6 +158,8 @@ fn first_after(first: Date, unit: Unit) -> Option<Date> {
 
 #[cfg(test)]
 mod tests {
+    use time::OffsetDateTime;
+
     use super::*;
 
     /// 2026-11-26, a Thursday.
@@ -152,7 +167,8 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let day = |at: Timestamp| OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap().date().to_string();
-        period(text, NOW).map_or_else(String::new, |period| format!("{} {}", day(period.start), day(period.end)))
+        let found = period(text, NOW, &Zone::UTC);
+        found.map_or_else(String::new, |period| format!("{} {}", day(period.start), day(period.end)))
     }
 
     #[test]
@@ -167,6 +183,19 @@ mod tests {
         {
             assert_eq!(shown(wrong), "", "{wrong}");
         }
+    }
+
+    #[test]
+    fn days_are_those_of_the_time_zone() {
+        // 2026-11-26 20:20 UTC, which is the next day in Auckland.
+        let now = Timestamp::from_micros(1_795_724_400_000_000);
+        let auckland = Zone::parse("Pacific/Auckland").unwrap();
+        let hour = |hour: i64| Timestamp::from_micros((1_795_651_200 + hour * 3_600) * 1_000_000);
+        assert_eq!(period("2026-11-26", now, &Zone::UTC), Some(hour(0)..hour(24)));
+        assert_eq!(period("2026-11-26", now, &auckland), Some(hour(-13)..hour(11)));
+        assert_eq!(period("today", now, &auckland), Some(hour(11)..hour(35)));
+        assert_eq!(day_values("today", now, &auckland), Some(hour(24)..hour(48)));
+        assert_eq!(day_values("2026-11-26", now, &auckland), Some(hour(0)..hour(24)));
     }
 
     #[test]

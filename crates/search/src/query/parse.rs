@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use model::Timestamp;
+use model::{Timestamp, Zone};
 
 use super::expression::{Expression, WordField};
 use super::fields::{split_field, unknown_field};
@@ -31,6 +31,8 @@ pub(super) struct Parser<'a> {
     query: &'a str,
     pub(super) at: usize,
     pub(super) now: Timestamp,
+    /// Time zone of the caller.
+    pub(super) zone: &'a Zone,
     /// The columns that the caller knows.
     pub(super) columns: &'a KnownColumns,
     pub(super) limits: Limits,
@@ -46,10 +48,18 @@ pub(super) enum Operator {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(query: &'a str, now: Timestamp, columns: &'a KnownColumns) -> Self {
+    pub(super) fn new(query: &'a str, now: Timestamp, zone: &'a Zone, columns: &'a KnownColumns) -> Self {
         let kept = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
-        let mut parser =
-            Self { query: kept, at: 0, now, columns, limits: Limits::default(), is_plain: true, remarks: Vec::new() };
+        let mut parser = Self {
+            query: kept,
+            at: 0,
+            now,
+            zone,
+            columns,
+            limits: Limits::default(),
+            is_plain: true,
+            remarks: Vec::new(),
+        };
         if kept.len() < query.len() {
             parser.remark(RemarkReason::TooMuch, kept.len()..kept.len());
         }

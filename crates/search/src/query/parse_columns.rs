@@ -48,9 +48,9 @@ impl<'a> Parser<'a> {
             let key = number_key(value_keys::number(text)?);
             Some(key..key + 1)
         };
-        let (now, is_person) = (self.now, kinds.people && is_equal && !is_any && !value.is_empty());
+        let (now, zone, is_person) = (self.now, self.zone, kinds.people && is_equal && !is_any && !value.is_empty());
         let limits = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
-        let times = |text: &str| dates::period(text, now);
+        let times = |text: &str| dates::day_values(text, now, zone);
         let mut condition = ColumnCondition {
             name: name.to_owned(),
             is_any,

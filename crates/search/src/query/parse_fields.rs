@@ -137,10 +137,10 @@ impl<'a> Parser<'a> {
         if !self.limits.take_filter() {
             return self.left_out(RemarkReason::TooMuch, range);
         }
-        let now = self.now;
+        let (now, zone) = (self.now, self.zone);
         let time = |value| {
             let limits = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
-            bounded(value, comparison, limits, |text| dates::period(text, now))
+            bounded(value, comparison, limits, |text| dates::period(text, now, zone))
         };
         let filter = match property {
             Property::Type => types::extensions(value).map(Filter::Extension),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::Timestamp;
+use model::{Timestamp, Zone};
 
 use super::expression::{Expression, Filter, Sought, WordField};
 use super::filter_values::Reference;
@@ -27,14 +27,14 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    /// Reads a query without columns of libraries. Words such as "yesterday" depend on `now`.
+    /// Reads a query without columns of libraries, with days in UTC. Words such as "yesterday" depend on `now`.
     pub fn parse(text: &str, now: Timestamp) -> Self {
-        Self::parse_with(text, now, &KnownColumns::default())
+        Self::parse_with(text, now, &Zone::UTC, &KnownColumns::default())
     }
 
-    /// Reads a query that may name columns of libraries.
-    pub fn parse_with(text: &str, now: Timestamp, columns: &KnownColumns) -> Self {
-        let mut parser = Parser::new(text, now, columns);
+    /// Reads a query that may name columns of libraries. Days are those of the time zone.
+    pub fn parse_with(text: &str, now: Timestamp, zone: &Zone, columns: &KnownColumns) -> Self {
+        let mut parser = Parser::new(text, now, zone, columns);
         let expression = parser.parse();
         Self { expression, is_plain: parser.is_plain, remarks: parser.remarks }
     }

@@ -1,6 +1,6 @@
 //! Tests of the query language as a whole.
 
-use model::{ColumnKind, Timestamp};
+use model::{ColumnKind, Timestamp, Zone};
 use time::OffsetDateTime;
 
 use super::*;
@@ -13,7 +13,7 @@ fn shown(text: &str) -> String {
 }
 
 fn shown_with(text: &str, columns: &KnownColumns) -> String {
-    let query = SearchQuery::parse_with(text, NOW, columns);
+    let query = SearchQuery::parse_with(text, NOW, &Zone::UTC, columns);
     let mut shown = query.expression.as_ref().map_or_else(String::new, show);
     for remark in &query.remarks {
         shown += &format!(" !{}", remark.reason.code());

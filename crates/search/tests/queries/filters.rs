@@ -140,7 +140,7 @@ fn values_of_columns_are_compared_by_their_kind() {
     let mut known = KnownColumns::default();
     kinds.iter().for_each(|(name, _, kind)| known.add(name, kind));
     let found = |text: &str, current: bool| {
-        let mut query = SearchQuery::parse_with(text, NOW, &known);
+        let mut query = SearchQuery::parse_with(text, NOW, &model::Zone::UTC, &known);
         query.replace_filters(|filter| {
             let Filter::Column(condition) = filter else { return None };
             let of = |(name, id, kind): &(&str, Id, ColumnKind)| {

@@ -32,8 +32,18 @@ struct AccountPage<'a> {
     me: Id,
     /// Address of the user's picture; empty for none.
     picture: String,
-    /// Secret of a newly created token, shown only once.
+    shown: Shown,
+    /// Time zone of the account; empty for that of the browser.
+    time_zone: String,
+}
+
+/// Results of a form, which the page shows once.
+#[derive(Default)]
+struct Shown {
+    /// Secret of a newly created token.
     secret: Option<String>,
+    /// Error about the preferences; empty for none.
+    fault: String,
 }
 
 /// A token with readable scopes and places.
@@ -86,7 +96,7 @@ const fn scope_key(scope: TokenScope) -> &'static str {
     }
 }
 
-async fn draw(visit: &mut Visit, secret: Option<String>) -> PageResult {
+async fn draw(visit: &mut Visit, shown: Shown) -> PageResult {
     furnish_account(&mut visit.page);
     let me = visit.session.principal().id;
     let tokens = visit.session.tokens(me).await?;
@@ -106,19 +116,42 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> PageResult {
     let themes = themes.map(|(theme, label)| Choice::new(theme.as_str(), label, theme == chosen.theme)).into();
     let tokens = tokens.into_iter().map(|token| TokenRow::of(page, token)).collect();
     let sessions = sessions.into_iter().map(|session| SessionRow::of(page, session)).collect();
-    Ok(html(&AccountPage { page, languages, themes, tokens, sessions, current: visit.session_id, me, picture, secret }))
+    Ok(html(&AccountPage {
+        page,
+        languages,
+        themes,
+        tokens,
+        sessions,
+        current: visit.session_id,
+        me,
+        picture,
+        shown,
+        time_zone: visit.preferences.time_zone.clone(),
+    }))
 }
 
 /// The page.
 pub async fn show(mut visit: Visit) -> PageResult {
-    draw(&mut visit, None).await
+    draw(&mut visit, Shown::default()).await
 }
 
-/// Stores language and theme.
+/// Stores language, theme and time zone.
 pub async fn preferences(sent: SubmittedForm) -> PageResult {
-    let theme = Theme::parse(&sent.fields.text("theme"))?;
-    sent.visit.session.set_preferences(Preferences::new(&sent.fields.text("language"), theme)?).await?;
-    Ok(done("/account", &Flash::new("toast.saved", sent.visit.page.s("account.look"))))
+    let SubmittedForm { mut visit, fields } = sent;
+    let theme = Theme::parse(&fields.text("theme"))?;
+    let time_zone = fields.trimmed("time_zone");
+    match Preferences::new(&fields.text("language"), theme, &time_zone) {
+        Ok(preferences) => {
+            visit.session.set_preferences(preferences).await?;
+            Ok(done("/account", &Flash::new("toast.saved", visit.page.s("account.look"))))
+        }
+        // Language and theme are chosen from lists, so only the time zone can be mistyped.
+        Err(_) => {
+            let fault = visit.page.f1("account.no-zone", &time_zone);
+            visit.preferences = Preferences { language: fields.text("language"), theme, time_zone };
+            draw(&mut visit, Shown { fault, ..Shown::default() }).await
+        }
+    }
 }
 
 fn password_form(page: &Page) -> Form<'_> {
@@ -256,7 +289,7 @@ pub async fn do_token(sent: SubmittedForm) -> PageResult {
         Err(error) => Err(error),
     };
     match made {
-        Ok(made) => draw(&mut visit, Some(made.secret)).await,
+        Ok(made) => draw(&mut visit, Shown { secret: Some(made.secret), ..Shown::default() }).await,
         Err(error) => {
             furnish_account(&mut visit.page);
             // A missing place is an input error of the form, so the user can correct it there.

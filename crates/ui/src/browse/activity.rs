@@ -10,7 +10,6 @@ use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::value_format;
 use crate::frame::visit::Visit;
 use crate::wording::{events, names};
 
@@ -60,7 +59,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let page = &visit.page;
     let mut days: Vec<Day> = Vec::new();
     for happening in happenings {
-        let name = value_format::day(page.language, happening.at);
+        let name = page.day_of(happening.at);
         let entry = entry(page, place, &happening, events::who(page, &names, happening.actor));
         match days.last_mut().filter(|day| day.name == name) {
             Some(day) => day.entries.push(entry),

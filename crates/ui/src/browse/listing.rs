@@ -325,7 +325,7 @@ pub fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, names: &Val
             let first = item.name.chars().next().filter(|first| first.is_alphabetic());
             first.map_or("#".to_owned(), |first| first.to_uppercase().collect())
         }
-        Sort::Modified => format::date(item.modified_at).get(..7).unwrap_or_default().to_owned(),
+        Sort::Modified => format::month(&page.zone, item.modified_at),
         Sort::Size => {
             let limit = [10_u64, 20, 24, 27, 30].into_iter().map(|bits| 1 << bits).find(|limit| item.size < *limit);
             let over = || format!("≥ {}", format::size(page.language, 1 << 30));

@@ -332,8 +332,8 @@ impl View {
             }
             day => day,
         };
-        filter.since = day(&self.days[0]);
-        filter.until = day(&self.days[1]).map(next_day);
+        filter.since = day(&self.days[0]).map(|day| page.zone.start_of_stored(day));
+        filter.until = day(&self.days[1]).map(|day| page.zone.start_of_stored(next_day(day)));
         for (id, text) in &self.values {
             let Some(column) = own.iter().find(|column| column.id == *id) else { continue };
             let test = match *column.kind.single() {

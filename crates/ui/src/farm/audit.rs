@@ -1,10 +1,11 @@
 //! Audit log of the farm (events outside of content): a filtered page, and an export for spreadsheets.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use askama::Template;
 use axum::extract::Query;
-use model::{Code, Error, Id, MAX_PAGE, Result, Timestamp};
+use model::{Code, Error, Id, MAX_PAGE, Result, Timestamp, Zone};
 use repository::{FARM_ACTIONS, FarmEvent, FarmFilter, PrincipalName, Session, Work};
 use serde::Deserialize;
 
@@ -21,6 +22,8 @@ use super::storage;
 
 /// URL of the page.
 const HERE: &str = "/farm/audit";
+/// A day, as days are stored.
+const DAY: Duration = Duration::from_hours(24);
 /// Events per page.
 const PAGE: usize = 100;
 
@@ -85,7 +88,7 @@ fn day(text: &str) -> Result<Option<Timestamp>> {
 }
 
 impl View {
-    async fn filter(&self, session: &Session) -> Result<FarmFilter> {
+    async fn filter(&self, session: &Session, zone: &Zone) -> Result<FarmFilter> {
         let actor = match self.who.trim() {
             "" => None,
             text => Some(find(session, text).await?),
@@ -99,8 +102,8 @@ impl View {
             action: Some(self.action.clone()).filter(|action| !action.is_empty()),
             text: Some(self.about.clone()),
             about,
-            from: day(&self.from)?,
-            until: day(&self.to)?.map(|day| day.after(std::time::Duration::from_secs(86_400))),
+            from: day(&self.from)?.map(|day| zone.start_of_stored(day)),
+            until: day(&self.to)?.map(|day| zone.start_of_stored(day.after(DAY))),
         })
     }
 
@@ -191,7 +194,7 @@ pub async fn show(mut visit: Visit, Query(view): Query<View>) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;
     let (mut stranger, mut misfit) = (String::new(), String::new());
-    let filter = match view.filter(&visit.session).await {
+    let filter = match view.filter(&visit.session, &visit.page.zone).await {
         Ok(filter) => filter,
         Err(error) => {
             match [&view.from, &view.to].into_iter().find(|text| day(text).is_err()) {
@@ -235,7 +238,7 @@ struct Rest {
 /// Sends all matching events as a CSV file.
 pub async fn export(mut visit: Visit, Query(view): Query<View>) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    let filter = view.filter(&visit.session).await?;
+    let filter = view.filter(&visit.session, &visit.page.zone).await?;
     let rest = Rest { visit, filter, before: None, ended: false };
     csv::send("farm-audit-log.csv", "time,login,name,action,subject,about,detail", rest).await
 }

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use askama::filters::{Escaper, HtmlSafe};
-use model::Timestamp;
-use time::OffsetDateTime;
+use model::{Timestamp, Zone};
 
+use super::assets;
 use super::texts::Language;
-use super::{assets, value_format};
 use http_core::protocol::content_type;
 
 /// Formats a size with three significant digits, in the unit that leaves at most three digits before the decimal point.
@@ -39,71 +38,83 @@ pub fn size(language: Language, bytes: u64) -> String {
 }
 
 /// Formats a time relative to now, from minutes to weeks; older times as a date.
-pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
+pub fn ago(language: Language, zone: &Zone, then: Timestamp, now: Timestamp) -> String {
     let seconds = now.seconds() - then.seconds();
     let count = |key: &str, n: i64| language.count(key, n.unsigned_abs());
     match seconds {
-        ..-60 => value_format::day(language, then),
+        ..-60 => day_of(language, zone, then),
         -60..45 => language.text("time.now").to_owned(),
         45..2_700 => count("time.minutes", (seconds + 30) / 60),
         2_700..79_200 => count("time.hours", (seconds + 1_800) / 3_600),
         79_200..2_246_400 => count("time.days", (seconds + 43_200) / 86_400),
-        _ => value_format::day(language, then),
+        _ => day_of(language, zone, then),
     }
 }
 
-/// Formats a day as `2026-11-21`, the format of date fields.
+/// Formats a stored day as `2026-11-21`, the format of date fields.
 pub fn date(time: Timestamp) -> String {
-    Written::of(time).day().to_owned()
+    Written::of(&Zone::UTC, time).day().to_owned()
 }
 
-/// Formats a time to the minute in UTC, as in "29 Nov 2026, 07:53 UTC".
-pub fn minute(language: Language, time: Timestamp) -> String {
-    format!("{}, {} UTC", value_format::day(language, time), &Written::of(time).clock()[..5])
+/// Formats the month of a time as `2026-11`.
+pub fn month(zone: &Zone, time: Timestamp) -> String {
+    Written::of(zone, time).day().get(..7).unwrap_or("?").to_owned()
 }
 
-/// Formats a time to the second in UTC.
+/// Formats the day of a time, as in "29 Nov 2026".
+pub fn day_of(language: Language, zone: &Zone, time: Timestamp) -> String {
+    zone.local(time).map_or_else(|| "?".to_owned(), |at| language.day(i32::from(at.year), at.month, at.day))
+}
+
+/// Formats a time to the minute, as in "29 Nov 2026, 07:53 UTC".
+pub fn minute(language: Language, zone: &Zone, time: Timestamp) -> String {
+    let written = Written::of(zone, time);
+    let clock = written.clock().get(..5).unwrap_or_default();
+    format!("{}, {clock} {}", day_of(language, zone, time), written.zone)
+}
+
+/// Formats a time to the second in UTC, for files.
 pub fn exact(time: Timestamp) -> String {
-    let written = Written::of(time);
+    let written = Written::of(&Zone::UTC, time);
     if written.is_known() { format!("{} {} UTC", written.day(), written.clock()) } else { written.day().to_owned() }
 }
 
-/// A UTC time to the second, as digits. Listings contain many of them, so they are written without parsing a format
-/// description.
-struct Written([u8; 19]);
+/// A time to the second, as digits, and the abbreviation of its zone. Listings contain many of them, so they are
+/// written without parsing a format description.
+struct Written {
+    digits: [u8; 19],
+    zone: String,
+}
 
 impl Written {
     /// Formats a time. Times outside of the years 0 to 9999, which are never stored, become a question mark.
-    fn of(time: Timestamp) -> Self {
-        let mut text = *b"?..................";
-        let Ok(moment) = OffsetDateTime::from_unix_timestamp(time.seconds()) else { return Self(text) };
-        let Ok(year) = u16::try_from(moment.year()) else { return Self(text) };
-        if year > 9999 {
-            return Self(text);
-        }
-        text.copy_from_slice(b"0000-00-00 00:00:00");
-        let two = |text: &mut [u8], at: usize, n: u8| {
-            text[at] += n / 10;
-            text[at + 1] += n % 10;
+    fn of(zone: &Zone, time: Timestamp) -> Self {
+        let Some(at) = zone.local(time) else {
+            return Self { digits: *b"?..................", zone: String::new() };
+        };
+        let mut digits = *b"0000-00-00 00:00:00";
+        let mut two = |at: usize, n: u8| {
+            digits[at] += n / 10;
+            digits[at + 1] += n % 10;
         };
         // A year consists of two pairs of digits.
-        two(&mut text, 0, (year / 100) as u8);
-        two(&mut text, 2, (year % 100) as u8);
-        two(&mut text, 5, moment.month().into());
-        two(&mut text, 8, moment.day());
-        two(&mut text, 11, moment.hour());
-        two(&mut text, 14, moment.minute());
-        two(&mut text, 17, moment.second());
-        Self(text)
+        two(0, (at.year / 100) as u8);
+        two(2, (at.year % 100) as u8);
+        two(5, at.month);
+        two(8, at.day);
+        two(11, at.hour);
+        two(14, at.minute);
+        two(17, at.second);
+        Self { digits, zone: at.zone }
     }
 
     fn is_known(&self) -> bool {
-        self.0[0] != b'?'
+        self.digits[0] != b'?'
     }
 
     fn part(&self, from: usize, to: usize) -> &str {
         // The bytes are always ASCII.
-        std::str::from_utf8(&self.0[from..to]).unwrap_or("?")
+        std::str::from_utf8(&self.digits[from..to]).unwrap_or("?")
     }
 
     fn day(&self) -> &str {
@@ -116,35 +127,47 @@ impl Written {
 }
 
 /// A time as HTML: relative to now, with the exact time as a tooltip.
-pub struct When {
+pub struct When<'a> {
     language: Language,
+    zone: &'a Zone,
     time: Timestamp,
 }
 
 /// Returns a time for a template.
-pub fn when(language: Language, time: Timestamp) -> When {
-    When { language, time }
+pub fn when(language: Language, zone: &Zone, time: Timestamp) -> When<'_> {
+    When { language, zone, time }
 }
 
-impl fmt::Display for When {
+impl fmt::Display for When<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let written = Written::of(self.time);
-        let (day, clock) = (written.day(), written.clock());
-        let relative = ago(self.language, self.time, Timestamp::now());
-        if !written.is_known() {
+        let relative = ago(self.language, self.zone, self.time, Timestamp::now());
+        let utc = Written::of(&Zone::UTC, self.time);
+        let local = Written::of(self.zone, self.time);
+        if !utc.is_known() || !local.is_known() {
             return write!(f, "<time>{relative}</time>");
         }
-        for part in
-            ["<time datetime=\"", day, "T", clock, "Z\" title=\"", day, " ", clock, " UTC\">", &relative, "</time>"]
-        {
-            f.write_str(part)?;
-        }
-        Ok(())
+        let Written { zone, .. } = &local;
+        let parts = [
+            "<time datetime=\"",
+            utc.day(),
+            "T",
+            utc.clock(),
+            "Z\" title=\"",
+            local.day(),
+            " ",
+            local.clock(),
+            " ",
+            zone,
+            "\">",
+            &relative,
+            "</time>",
+        ];
+        parts.into_iter().try_for_each(|part| f.write_str(part))
     }
 }
 
-// Contains only digits and our own texts, no user input.
-impl HtmlSafe for When {}
+// Contains only digits, names of zones and our own texts, no user input.
+impl HtmlSafe for When<'_> {}
 
 /// A path as HTML that may wrap after each slash.
 pub struct Steps<'a>(pub &'a str);
@@ -331,9 +354,9 @@ mod tests {
             (-86_400, "15 Nov 2023"),
         ];
         for (seconds, expected) in cases {
-            assert_eq!(ago(Language::ENGLISH, before(seconds), now), expected, "{seconds}");
+            assert_eq!(ago(Language::ENGLISH, &Zone::UTC, before(seconds), now), expected, "{seconds}");
         }
-        assert_eq!(ago(Language::parse("de").unwrap(), before(185), now), "vor 3 Minuten");
+        assert_eq!(ago(Language::parse("de").unwrap(), &Zone::UTC, before(185), now), "vor 3 Minuten");
         assert_eq!(exact(now), "2023-11-14 22:13:20 UTC");
         assert_eq!(exact(Timestamp::from_micros(i64::MAX)), "?");
     }
@@ -355,7 +378,19 @@ mod tests {
     #[test]
     fn paths_break_between_names_and_stay_text() {
         assert_eq!(Steps("a/<b>/c").to_string(), "a/<wbr>&#60;b&#62;/<wbr>c");
-        assert_eq!(minute(Language::ENGLISH, Timestamp::from_micros(0)), "1 Jan 1970, 00:00 UTC");
+    }
+
+    #[test]
+    fn times_are_those_of_the_time_zone() {
+        let auckland = Zone::parse("Pacific/Auckland").unwrap();
+        // 2026-11-29 20:15 UTC.
+        let time = Timestamp::from_micros(1_795_983_300_000_000);
+        assert_eq!(minute(Language::ENGLISH, &Zone::UTC, time), "29 Nov 2026, 20:15 UTC");
+        assert_eq!(minute(Language::ENGLISH, &auckland, time), "30 Nov 2026, 09:15 NZDT");
+        assert_eq!(month(&auckland, Timestamp::from_micros(1_796_083_200_000_000)), "2026-12");
+        let html = when(Language::ENGLISH, &auckland, Timestamp::from_micros(1_700_000_000_000_000)).to_string();
+        let times = "datetime=\"2023-11-14T22:13:20Z\" title=\"2023-11-15 11:13:20 NZDT\">15 Nov 2023<";
+        assert!(html.contains(times), "{html}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use model::{Accent, Code, Error, Theme};
+use model::{Accent, Code, Error, Theme, Timestamp, Zone};
 
 use http_core::identity::cookies;
 use http_core::server::error::Problem;
@@ -20,6 +20,8 @@ use super::{assets, bidi, format};
 
 /// Cookie with the language tag for visitors who are not signed in.
 pub const LANGUAGE: &str = "strongroom_language";
+/// Cookie with the time zone of the browser, which its script sets.
+pub const ZONE: &str = "strongroom_zone";
 /// Cookie that holds the theme.
 pub const THEME: &str = "strongroom_theme";
 
@@ -133,6 +135,8 @@ pub struct Page {
     pub language: Language,
     /// Colour theme.
     pub theme: Theme,
+    /// Time zone of all times.
+    pub zone: Zone,
     /// Colour of the current site.
     pub accent: Accent,
     /// The signed-in user.
@@ -164,6 +168,7 @@ impl Page {
         Self {
             language: chosen.or_else(accepted).unwrap_or(Language::ENGLISH),
             theme: cookies::get(headers, THEME).and_then(|word| Theme::parse(&word).ok()).unwrap_or_default(),
+            zone: cookies::get(headers, ZONE).and_then(|name| Zone::parse(&name).ok()).unwrap_or_default(),
             accent: Accent::default(),
             who: None,
             form_token: String::new(),
@@ -237,13 +242,18 @@ impl Page {
     }
 
     /// Formats a time relative to now.
-    pub fn when(&self, time: &model::Timestamp) -> format::When {
-        format::when(self.language, *time)
+    pub fn when(&self, time: &Timestamp) -> format::When<'_> {
+        format::when(self.language, &self.zone, *time)
     }
 
-    /// Formats a time to the minute in UTC.
-    pub fn minute(&self, time: &model::Timestamp) -> String {
-        format::minute(self.language, *time)
+    /// Formats a time to the minute.
+    pub fn minute(&self, time: &Timestamp) -> String {
+        format::minute(self.language, &self.zone, *time)
+    }
+
+    /// Formats the day of a time.
+    pub fn day_of(&self, time: Timestamp) -> String {
+        format::day_of(self.language, &self.zone, time)
     }
 
     /// Formats a path that may wrap between its names.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use model::Theme;
+use model::{Theme, Zone};
 
 use super::page::{Page, Who};
 use super::texts::Language;
@@ -24,6 +24,8 @@ pub struct UserData {
     pub language: Language,
     /// Theme of the account.
     pub theme: Theme,
+    /// Time zone of the account or browser.
+    pub zone: Zone,
 }
 
 impl PageUser {
@@ -55,6 +57,7 @@ impl UserData {
         page.form_token.clone_from(&self.form_token);
         page.language = self.language;
         page.theme = self.theme;
+        page.zone = self.zone.clone();
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Id, Preferences, Result};
+use model::{Id, Preferences, Result, Zone};
 use repository::{Client, Credential, Session};
 
 use super::fault::Fault;
@@ -29,7 +29,7 @@ pub struct Visit {
     pub form_key: [u8; 32],
     /// Identifier of the caller's web session.
     pub session_id: Id,
-    /// Language and theme of the account.
+    /// Language, theme and time zone of the account.
     pub preferences: Preferences,
     /// Scheme and host under which browsers know this server.
     pub origin: String,
@@ -84,14 +84,19 @@ impl FromRequestParts<AppState> for Visit {
         if let Some(language) = Language::parse(&caller.preferences.language) {
             page.language = language;
         }
+        // A zone that a later version of the time zone database does not have is that of the browser again.
+        if let Ok(zone) = Zone::parse(&caller.preferences.time_zone) {
+            page.zone = zone;
+        }
         if let Some(reader) = parts.extensions.get::<PageUser>() {
             let (form_token, language, theme) = (page.form_token.clone(), page.language, page.theme);
-            reader.note(UserData { who: who.clone(), form_token, language, theme });
+            reader.note(UserData { who: who.clone(), form_token, language, theme, zone: page.zone.clone() });
         }
         page.who = Some(who);
+        let session = state.repository().as_caller(caller.principal).in_zone(page.zone.clone());
         Ok(Self {
             page,
-            session: state.repository().as_caller(caller.principal),
+            session,
             form_key: csrf_key,
             session_id: id,
             preferences: caller.preferences,

@@ -49,7 +49,7 @@ async fn a_session_begins_and_ends(farm: Farm) {
     let Credential::Session { id, csrf_key } = caller.credential else { panic!("{:?}", caller.credential) };
 
     let session = farm.repository.as_caller(caller.principal);
-    let preferences = Preferences { language: "de".into(), theme: Theme::Dark };
+    let preferences = Preferences { language: "de".into(), theme: Theme::Dark, time_zone: "Asia/Tokyo".into() };
     session.set_preferences(preferences.clone()).await.unwrap();
     let caller = farm.repository.caller_from_session(&signed_in.secret).await.unwrap().unwrap();
     assert_eq!(caller.preferences, preferences);

@@ -68,6 +68,7 @@ async fn configuration_statements_fit_the_schema() {
     const ALL: &[&[Sql]] = &[
         account::ALL,
         backup::ALL,
+        edit_token::ALL,
         event::ALL,
         farm::ALL,
         group::ALL,

@@ -179,7 +179,8 @@ async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
 
 #[tokio::test]
 async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accounts() {
-    const WITHOUT_TABLES: [Sql; 4] = [
+    const WITHOUT_TABLES: [Sql; 5] = [
+        Sql::new("DROP TABLE edit_token"),
         Sql::new("ALTER TABLE account DROP COLUMN time_zone"),
         Sql::new("DROP TABLE saved_search"),
         Sql::new("DROP TABLE template"),
@@ -285,7 +286,8 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 
 #[tokio::test]
 async fn older_databases_get_templates_and_options_of_sites() {
-    const OLDER_CONFIGURATION: [Sql; 4] = [
+    const OLDER_CONFIGURATION: [Sql; 5] = [
+        Sql::new("DROP TABLE edit_token"),
         Sql::new("ALTER TABLE account DROP COLUMN time_zone"),
         Sql::new("DROP TABLE profile"),
         Sql::new("DROP TABLE template"),

@@ -92,7 +92,8 @@ impl Zone {
 
 fn date_of(year: i32, month: u8, day: u8) -> Option<jiff::civil::Date> {
     let (year, month, day) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-    let is_one = (1..=12).contains(&month) && (1..=date(year.clamp(-9999, 9999), month, 1).days_in_month()).contains(&day);
+    let is_one =
+        (1..=12).contains(&month) && (1..=date(year.clamp(-9999, 9999), month, 1).days_in_month()).contains(&day);
     (is_one && (-9999..=9999).contains(&year)).then(|| date(year, month, day))
 }
 
@@ -103,7 +104,10 @@ mod tests {
     fn shown(zone: &str, micros: i64) -> String {
         let zone = Zone::parse(zone).unwrap();
         let at = zone.local(Timestamp::from_micros(micros)).unwrap();
-        format!("{}-{:02}-{:02} {:02}:{:02}:{:02} {}", at.year, at.month, at.day, at.hour, at.minute, at.second, at.zone)
+        format!(
+            "{}-{:02}-{:02} {:02}:{:02}:{:02} {}",
+            at.year, at.month, at.day, at.hour, at.minute, at.second, at.zone
+        )
     }
 
     #[test]
@@ -131,7 +135,10 @@ mod tests {
             assert_eq!(start("Europe/Berlin", day), None, "{day:?}");
         }
         let stored = Timestamp::from_micros(86_400_000_000);
-        assert_eq!(Zone::parse("Europe/Berlin").unwrap().start_of_stored(stored), Timestamp::from_micros(82_800_000_000));
+        assert_eq!(
+            Zone::parse("Europe/Berlin").unwrap().start_of_stored(stored),
+            Timestamp::from_micros(82_800_000_000)
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ import "./counts.js";
 import "./dialog.js";
 import "./grid-start.js";
 import "./keys.js";
+import "./live.js";
 import "./menu.js";
 import "./more.js";
 import "./pane.js";

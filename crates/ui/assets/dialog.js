@@ -1,6 +1,7 @@
 // Links and buttons marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What
 // is refused is said there too: no page is left behind that the browser would have to send again on the way back. Links in
 // what is marked `data-inside` change what the dialog shows.
+import { launch } from "./live.js";
 import { tell, unreachable } from "./toast.js";
 
 async function parse(answer) {
@@ -13,6 +14,7 @@ function adopt(dialog, form) {
   dialog.replaceChildren(document.adoptNode(form));
   const field = form.querySelector("[aria-invalid=true]") ?? form.querySelector("input:not([type=hidden]), select, textarea, button");
   field?.focus();
+  if (form.dataset.launch) launch(form.dataset.launch);
   return field;
 }
 

@@ -1,5 +1,6 @@
 // The editor of pages: buttons and keys that write Markdown into the text, and a preview beside it. Without scripts, there are
 // neither, but the text can be written and saved.
+import "./editor-keep.js";
 import { pick, storeFile } from "./editor-picker.js";
 
 const form = document.getElementById("page-form");
@@ -172,59 +173,10 @@ async function draw() {
   }
 }
 
-const stored = area.defaultValue;
-let sent = false;
-
-// What is typed is kept in this window until it is saved: the session may end meanwhile, or the server may be away.
-const place = `page:${form.action}`;
-const kept = (() => {
-  try {
-    return JSON.parse(sessionStorage.getItem(place));
-  } catch {
-    return null;
-  }
-})();
-
-function keep() {
-  try {
-    if (area.value === stored) sessionStorage.removeItem(place);
-    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value }));
-  } catch {
-    // Without room for it there is still the text in the page.
-  }
-}
-
-if (kept && kept.text !== stored) {
-  const note = document.querySelector("[data-kept]");
-  note.hidden = false;
-  note.querySelector("[data-kept-use]").addEventListener("click", () => {
-    // A browser takes long to type a long text.
-    area.value = kept.text;
-    area.dispatchEvent(new Event("input"));
-    // Saving it then says so if somebody else has saved the page since.
-    form.elements.base.value = kept.base;
-    note.remove();
-  });
-  note.querySelector("[data-kept-drop]").addEventListener("click", () => {
-    note.remove();
-    keep();
-    area.focus();
-  });
-}
-
 area.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    keep();
-    draw();
-  }, PAUSE);
+  timer = setTimeout(draw, PAUSE);
 });
-// After a refusal, the text in the form is not the stored one.
-const unsaved = () => !sent && (area.value !== stored || form.dataset.fault !== undefined);
-addEventListener("beforeunload", (event) => {
-  if (unsaved()) event.preventDefault();
-});
-addEventListener("pageshow", () => { sent = false; });
 const filesOf = (event) => [...((event.clipboardData ?? event.dataTransfer)?.files ?? [])];
 for (const name of ["paste", "drop"]) {
   area.addEventListener(name, (event) => {
@@ -239,11 +191,6 @@ for (const name of ["paste", "drop"]) {
 area.addEventListener("dragover", (event) => {
   if (event.dataTransfer.types.includes("Files")) event.preventDefault();
 });
-form.addEventListener("submit", () => {
-  keep();
-  sent = true;
-});
-
 bar.hidden = false;
 bar.addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -272,13 +219,9 @@ const KEYS = { b: "bold", i: "italic", k: "link" };
 editor.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   const key = event.key.toLowerCase();
-  if (key === "s") {
-    event.preventDefault();
-    form.requestSubmit(editor.querySelector("button[name=do][value=save]"));
-  } else if (event.target === area && KEYS[key]) {
-    event.preventDefault();
-    tools[KEYS[key]]();
-  }
+  if (event.target !== area || !KEYS[key]) return;
+  event.preventDefault();
+  tools[KEYS[key]]();
 });
 
 // A list goes on with the next line; an empty item ends it.

@@ -9,6 +9,10 @@ function fill(menu, row) {
   for (const entry of menu.querySelectorAll("[data-right]")) {
     if (!can.includes(entry.dataset.right)) entry.remove();
   }
+  const ending = row.querySelector(".item > a")?.textContent.toLowerCase().split(".").slice(1).pop();
+  for (const entry of menu.querySelectorAll("[data-ext]")) {
+    if (!entry.dataset.ext.split(" ").includes(ending)) entry.remove();
+  }
   for (const line of menu.querySelectorAll("hr")) {
     if (!line.nextElementSibling || line.nextElementSibling.matches("hr")) line.remove();
   }

@@ -1,9 +1,10 @@
 //! WebDAV at `/dav/<site path>/<library>/<path>`: classes 1, 2 and 3 of RFC 4918, for file managers and office
-//! programs.
+//! programs. `/edit/<secret>/<name>` is one document for a program that has no credentials.
 //!
 //! The verbs translate requests into calls of a `Session`. They decide no permissions and hold no state: locks and
 //! properties are in the content database with everything else.
 
+mod editing;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -37,6 +38,9 @@ pub fn routes() -> Router<AppState> {
         .route("/dav", any(below_dav))
         .route("/dav/", any(below_dav))
         .route("/dav/{*path}", any(below_dav))
+        .route("/edit/{secret}", any(editing::above))
+        .route("/edit/{secret}/", any(editing::above))
+        .route("/edit/{secret}/{name}", any(editing::document))
 }
 
 async fn at_root(State(state): State<AppState>, request: Request) -> Response {

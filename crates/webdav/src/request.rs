@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use model::{Code, Error, ErrorKind, NodePath};
-use repository::{DetailOptions, Details, Preconditions, Session, Target};
+use model::{Code, Error, ErrorKind, Id, NodePath};
+use repository::{Destination, DetailOptions, Details, Preconditions, Session, Target};
 
 use http_core::server::request_body;
 use http_core::transfer::conditions;
@@ -26,6 +26,8 @@ pub struct DavRequest {
     pub href: String,
     /// Method, URL and header fields.
     pub parts: Parts,
+    /// The document to which an address leads that is not the usual one below `/dav`.
+    document: Option<Id>,
     /// Entity tag that the `If` field requires of the target, without quotes.
     demanded: Option<String>,
 }
@@ -36,7 +38,18 @@ impl DavRequest {
         refuse_query(&parts)?;
         let raw = parts.uri.path().to_owned();
         let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
-        let mut ask = Self { session, path, href: raw, parts, demanded: None };
+        Self { session, path, href: raw, parts, document: None, demanded: None }.with_conditions().await
+    }
+
+    /// Takes a request for a document at another address than its own, and evaluates the `If` field.
+    pub async fn at(session: Session, document: Id, path: NodePath, parts: Parts) -> DavResult<Self> {
+        refuse_query(&parts)?;
+        let href = parts.uri.path().to_owned();
+        Self { session, path, href, parts, document: Some(document), demanded: None }.with_conditions().await
+    }
+
+    async fn with_conditions(self) -> DavResult<Self> {
+        let mut ask = self;
         let mut tokens = Vec::new();
         if let Some(condition) = headers::condition(&ask.parts.headers)? {
             ask.judge(&condition).await?;
@@ -47,9 +60,19 @@ impl DavRequest {
         Ok(ask)
     }
 
+    /// Returns the address of the item if that is not the usual one.
+    pub fn own_href(&self) -> Option<&str> {
+        self.document.map(|_| self.href.as_str())
+    }
+
     /// Returns the target item.
     pub fn target(&self) -> Target {
-        self.path.clone().into()
+        self.document.map_or_else(|| self.path.clone().into(), Target::Id)
+    }
+
+    /// Returns the destination of an upload to the address.
+    pub fn destination(&self) -> Destination {
+        self.document.map_or_else(|| Destination::Path(self.path.clone()), Destination::Document)
     }
 
     /// Returns the preconditions that the change's transaction checks again.
@@ -108,7 +131,8 @@ impl DavRequest {
 
     /// Returns the state of the resource at a URL. A URL outside of this server has no state.
     async fn present(&self, address: &str) -> DavResult<Present> {
-        let local = headers::local_path(&self.parts.headers, address).and_then(|path| href::parse(&path));
+        let local = headers::local_path(&self.parts.headers, address);
+        let local = local.and_then(|path| if path == self.href { Ok(self.path.clone()) } else { href::parse(&path) });
         let Ok(path) = local else { return Ok(Present::default()) };
         let wanted = DetailOptions { properties: false, locks: true };
         match self.session.details(&path.clone().into(), wanted).await {

@@ -165,12 +165,10 @@ pub fn set_password(tx: &mut Transaction, id: Id, hash: Option<&str>) -> Result<
 
 /// Replaces the language, theme and time zone.
 pub fn set_preferences(tx: &mut Transaction, id: Id, preferences: &Preferences) -> Result<u64> {
-    tx.execute(UPDATE_PREFERENCES, &params![
-        id,
-        preferences.language.as_str(),
-        preferences.theme,
-        preferences.time_zone.as_str()
-    ])
+    tx.execute(
+        UPDATE_PREFERENCES,
+        &params![id, preferences.language.as_str(), preferences.theme, preferences.time_zone.as_str()],
+    )
 }
 
 /// Records the time of a sign-in.

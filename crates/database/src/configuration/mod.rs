@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod backup;
+pub mod edit_token;
 pub mod event;
 pub mod farm;
 pub mod group;

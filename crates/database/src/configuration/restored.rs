@@ -11,6 +11,7 @@ statements! {
     DROP_COLLECTIONS_OF = "DELETE FROM site_collection WHERE database_id = $1";
     PLACE_STORE = "UPDATE blob_store SET kind = $2, location = $3, settings = $4, secret = $5 WHERE id = $1";
     DROP_SESSIONS = "DELETE FROM web_session";
+    DROP_EDIT_TOKENS = "DELETE FROM edit_token";
     DROP_SERVERS = "DELETE FROM server";
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";
@@ -37,10 +38,11 @@ pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<
         .map(drop)
 }
 
-/// Ends all web sessions, deletes the servers of the backed-up farm, aborts its unfinished jobs, fails its other
+/// Ends all web sessions and tokens of office programs, deletes the servers of the backed-up farm, aborts its unfinished jobs, fails its other
 /// running backups, and records the backup `set` as kept.
 pub fn finish_restore(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
+    transaction.execute(DROP_EDIT_TOKENS, &[])?;
     transaction.execute(DROP_SERVERS, &[])?;
     transaction.execute(END_JOBS, &params![why, now])?;
     transaction.execute(KEPT, &params![set, now])?;

@@ -140,6 +140,15 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     Err(Error::forbidden(text).with_code(Code::BasicNeedsTls))
 }
 
+/// Returns the session of a caller whom the address of the request identifies.
+///
+/// # Errors
+/// Those of the limits on the caller's requests.
+pub fn session_of(state: &AppState, caller: Caller) -> Result<Session> {
+    request::note_principal(&caller.principal.login)?;
+    Ok(state.repository().as_caller(caller.principal))
+}
+
 /// Refuses a change with a read-only token. The repository enforces the other scopes. This check also covers changes
 /// that belong to the account rather than to an item, such as preferences.
 fn require_scope(caller: &Caller, method: &Method) -> Result<()> {

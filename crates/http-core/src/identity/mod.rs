@@ -5,4 +5,6 @@ mod caller;
 pub mod cookies;
 pub mod csrf;
 
-pub use caller::{Authenticated, client, client_of, device_cookie, from_cookie, session_cookie, session_secret};
+pub use caller::{
+    Authenticated, client, client_of, device_cookie, from_cookie, session_cookie, session_of, session_secret,
+};

@@ -22,7 +22,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// All actions that the audit log of the farm can contain.
-pub const FARM_ACTIONS: [&str; 51] = [
+pub const FARM_ACTIONS: [&str; 52] = [
     "account.change",
     "account.create",
     "account.delete",
@@ -72,6 +72,7 @@ pub const FARM_ACTIONS: [&str; 51] = [
     "store.state",
     "store.take_over",
     "token.create",
+    "token.edit",
     "token.limit",
     "token.revoke",
 ];

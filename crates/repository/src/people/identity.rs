@@ -30,20 +30,20 @@ pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 /// Maximum difference between the clocks of two servers of a farm. A session whose last use lies further in the future
 /// comes from a clock that ran ahead. It would outlive its time, so it is refused.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
+pub(super) const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
 
 /// The row of a credential, before the groups of its account are known.
-struct CredentialRow {
-    identity: Identity,
-    credential: Credential,
-    proof: Authentication,
-    limits: Limits,
+pub(super) struct CredentialRow {
+    pub(super) identity: Identity,
+    pub(super) credential: Credential,
+    pub(super) proof: Authentication,
+    pub(super) limits: Limits,
     /// True if the limits include places, which are not loaded yet.
-    has_places: bool,
-    networks: Vec<Network>,
-    id: Id,
-    expires_at: Option<Timestamp>,
-    used_at: Option<Timestamp>,
+    pub(super) has_places: bool,
+    pub(super) networks: Vec<Network>,
+    pub(super) id: Id,
+    pub(super) expires_at: Option<Timestamp>,
+    pub(super) used_at: Option<Timestamp>,
 }
 
 impl Repository {
@@ -176,7 +176,7 @@ impl Repository {
 
     /// Returns the credential with this hash. It comes from the cache as long as nothing was committed to the
     /// configuration database since it was read.
-    async fn held(
+    pub(super) async fn held(
         &self,
         hash: [u8; 32],
         find: impl Fn(&mut Reader) -> Result<Option<CredentialRow>> + Clone + Send + 'static,
@@ -220,7 +220,7 @@ impl Repository {
 
     /// Writes the time of last use in the background when the stored one is old. A failure to write, such as on a full
     /// disk, must not fail the request.
-    fn touch(
+    pub(super) fn touch(
         &self,
         credential: Id,
         last: Option<Timestamp>,
@@ -297,7 +297,7 @@ fn caller(
     })
 }
 
-fn count(credential: &'static str, found: bool) {
+pub(super) fn count(credential: &'static str, found: bool) {
     let outcome = if found { "found" } else { "refused" };
     counter!("strongroom_identity_lookups_total", "credential" => credential, "outcome" => outcome).increment(1);
 }

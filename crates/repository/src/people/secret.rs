@@ -1,4 +1,4 @@
-//! Secrets of sessions, tokens, links and devices: their form, and the hashes stored of them.
+//! Secrets of sessions, tokens, links, devices and addresses for office programs: their form, and the hashes stored of them.
 //!
 //! A secret is 256 random bits. Only its BLAKE3 hash is stored and looked up, so neither a copy of the database nor the
 //! duration of a look-up reveals anything about a secret.
@@ -12,6 +12,7 @@ pub(crate) enum SecretKind {
     Token,
     Link,
     Device,
+    Edit,
 }
 
 impl SecretKind {
@@ -21,6 +22,7 @@ impl SecretKind {
             Self::Token => "srt_",
             Self::Link => "srl_",
             Self::Device => "srd_",
+            Self::Edit => "sre_",
         }
     }
 }

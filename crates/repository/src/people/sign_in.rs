@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::configuration::account::{self, Identity, StoredPassword};
-use database::configuration::{event, password_list, web_session};
+use database::configuration::{edit_token, event, password_list, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
 use model::{Authentication, Code, Error, Id, LoginName, Principal, Result, Timestamp};
@@ -19,6 +19,7 @@ use crate::people::caller::{Client, Purpose};
 
 use super::cache::Verified;
 use super::devices::{self, AttemptOrigin};
+use super::edit_tokens::ENDED_EDIT_TOKENS;
 use super::identity::principal;
 use super::password_list::{ListLookup, leaked};
 use super::secret::{self, SecretKind};
@@ -285,6 +286,7 @@ impl Repository {
                 web_session::purge(tx, limit)?;
                 devices::purge(tx, limit)?;
                 links::purge(tx, limit)?;
+                edit_token::purge(tx, limit.before(ENDED_EDIT_TOKENS))?;
             }
             let subjects = from.subjects(tx, login.as_ref())?;
             let admission = throttle::reserve(tx, &subjects, now)?;

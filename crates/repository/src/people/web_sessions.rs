@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::configuration::{event, web_session};
+use database::configuration::{edit_token, event, web_session};
 use model::{Error, Id, Result, Timestamp};
 
 use super::WebSession;
@@ -64,7 +64,7 @@ impl Session {
         self.repository.inner.configuration.write_vital(end).await
     }
 
-    /// Ends all sessions of an account, effective from the next request on.
+    /// Ends all sessions of an account, and the tokens of its office programs, effective from the next request on.
     ///
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
@@ -75,6 +75,7 @@ impl Session {
         let actor = self.principal.id;
         let end = move |tx: &mut Transaction| {
             web_session::remove_all(tx, account)?;
+            edit_token::end_all(tx, account)?;
             record(tx, actor, account, "all sessions")
         };
         self.repository.inner.configuration.write_vital(end).await

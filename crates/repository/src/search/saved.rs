@@ -239,7 +239,8 @@ impl Session {
     #[boxed]
     pub async fn latest_of_saved_search(&self, id: Id) -> Result<NewDocuments> {
         let search = self.saved_search(id).await?;
-        let selection = Selection { limit: MAX_SHOWN, before: alert_end(search.alert, &self.zone), ..Selection::default() };
+        let selection =
+            Selection { limit: MAX_SHOWN, before: alert_end(search.alert, &self.zone), ..Selection::default() };
         let matching = self.matching(&search.query, selection).await?;
         Ok(NewDocuments::of(search, matching))
     }

@@ -12,6 +12,7 @@ use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
 use super::view::{self, Key, Shape, View, Wide};
+use crate::document::edit_in::Program;
 use crate::document::overview;
 use crate::frame::address;
 use crate::frame::format::{self, Icon};
@@ -134,6 +135,8 @@ struct Listing<'a> {
     /// True if the column values of several rows can be edited at once.
     may_tag: bool,
     totals: Option<Totals>,
+    /// All programs that edit documents, for the menu of a row.
+    programs: [Program; 4],
 }
 
 impl Listing<'_> {
@@ -267,6 +270,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
         totals: contents.totals,
+        programs: Program::ALL,
         place: &found.place,
         here,
     })

@@ -5,6 +5,7 @@ mod checkout;
 mod compare;
 mod details;
 mod download;
+pub mod edit_in;
 pub mod links;
 pub mod overview;
 pub mod preview;
@@ -22,6 +23,8 @@ pub fn routes() -> Router<AppState> {
         .route("/s/{link}/{secret}", get(links::open))
         .route("/items/{id}", get(details::show))
         .route("/items/{id}/pages", get(preview::pages::show))
+        .route("/items/{id}/edit-in", post(edit_in::open))
+        .route("/items/{id}/state", get(edit_in::state))
         .route("/items/{id}/check-out", post(overview::check_out))
         .route("/items/{id}/unlock", post(overview::unlock))
         .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))

@@ -7,6 +7,7 @@ use model::{FaultState, Id, Right, Timestamp, VersionNumber};
 use repository::{Item, Session, Target};
 
 use super::approval::{self, Approval};
+use super::edit_in::{self, Program};
 use super::links::{self, LinkRow};
 use super::preview::{self, Preview};
 use super::versions::{self, VersionRow};
@@ -17,6 +18,7 @@ use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
+use crate::pages::edit;
 use crate::wording::{cells, events, names};
 use http_core::protocol::content_type;
 use http_core::server::state::AppState;
@@ -63,6 +65,12 @@ struct DocumentPage<'a> {
     shown: bool,
     kind: String,
     may_edit: bool,
+    /// Programs that edit the document, if the caller may.
+    programs: Vec<Program>,
+    /// True if the caller can edit the text in the browser.
+    edits_text: bool,
+    /// Changes with everything that the page shows of the present state.
+    mark: String,
     free: bool,
     may_delete: bool,
     may_override: bool,
@@ -95,6 +103,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let deeds = if may_see { deeds(visit, &target).await? } else { Vec::new() };
     let links = if item.rights.has(Right::Edit) { links::of(visit, item).await? } else { None };
     let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
+    let may_write = item.rights.has(Right::Edit) && (own || item.check_out.is_none());
     Ok(html(&DocumentPage {
         page: &visit.page,
         icon: names::icon_of(item),
@@ -111,6 +120,9 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         kind: format::media(visit.page.language, &item.media_type, &item.name).into_owned(),
         shown: content_type::shown_as(&item.media_type).is_some(),
         may_edit: item.rights.has(Right::Edit),
+        programs: if may_write { edit_in::programs(&item.name) } else { Vec::new() },
+        edits_text: may_write && edit::takes(item),
+        mark: edit_in::mark_of(item),
         free: own || item.check_out.is_none(),
         may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),
         may_override: item.rights.has(Right::Override),

@@ -1,4 +1,4 @@
-//! Writing pages: the form for a new one, the editor, its preview, and saving.
+//! Writing pages and other texts: the form for a new page, the editor, its preview, and saving.
 
 use askama::Template;
 use axum::extract::Path;
@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Response};
 use model::{Code, Error, Id, MAX_COMMENT, Name, Result, Right, Versioning};
 use repository::{Destination, Item, OnConflict, Preconditions, Saved, Session, Target, UploadOptions};
 
-use super::page_document::{self, MAX_PAGE, Source, too_large};
+use super::page_document::{self, LineEnds, MAX_PAGE, Source, too_large};
 use super::parts::{self, PartKind};
 use super::show::{self, site_of};
 use super::text;
+use crate::document::preview;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
@@ -34,6 +35,8 @@ struct Draft {
     comment: String,
     /// Entity tag of the version that is edited.
     base: String,
+    /// How the lines end in the stored text.
+    line_ends: LineEnds,
     /// Reason why it was not saved; empty for none.
     fault: String,
     /// True if somebody else has saved the page since the editor was opened.
@@ -54,6 +57,8 @@ struct Editor<'a> {
     item: &'a Item,
     crumbs: Vec<Crumb>,
     draft: Draft,
+    /// True for a page, which is Markdown; false for a plain text.
+    is_page: bool,
     tools: [Tool; 10],
     kinds: [PartKind; 7],
     /// Path of the folder of the page, where pictures are stored.
@@ -118,28 +123,44 @@ async fn create(session: &Session, place: &Item, title: &str) -> Result<Saved> {
     }
     let name = Name::new(format!("{}{EXTENSION}", title.replace('/', "-")))?;
     let destination = Destination::Child { parent: place.id, name };
-    let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
+    let options = UploadOptions {
+        on_conflict: OnConflict::Fail,
+        media_type: Some(MARKDOWN.to_owned()),
+        ..UploadOptions::default()
+    };
     store(session, &destination, options, text::with_title(title)).await
 }
 
 /// Shows the editor.
 pub async fn ask(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = find_for(&visit, &id, Right::Edit).await?;
-    require_page(&item)?;
-    let Source { content, text, is_utf8 } = page_document::read(&visit.session, &item).await?;
+    require_text(&item)?;
+    let Source { content, text, is_utf8, line_ends } = page_document::read(&visit.session, &item).await?;
     if !is_utf8 {
         let message = format!("\"{}\" is not in UTF-8: save it in UTF-8 with another editor first", item.name);
         return Err(Error::conflict(message).with_code(Code::NoText).into());
     }
-    let draft = Draft { text, comment: String::new(), base: content.etag(), fault: String::new(), is_overtaken: false };
+    let draft = Draft {
+        text,
+        comment: String::new(),
+        base: content.etag(),
+        line_ends,
+        fault: String::new(),
+        is_overtaken: false,
+    };
     show_editor(&mut visit, item.id, draft, StatusCode::OK).await
 }
 
-fn require_page(item: &Item) -> Result<()> {
-    match page_document::is_page(item) {
+/// Returns whether the editor takes a document: a text that is not too long.
+pub fn takes(item: &Item) -> bool {
+    preview::is_text(item) && item.size <= MAX_PAGE
+}
+
+fn require_text(item: &Item) -> Result<()> {
+    match takes(item) {
         true => Ok(()),
         false => Err(Error::conflict(format!(
-            "\"{}\" cannot be edited here: only Markdown documents of up to {} KiB can",
+            "\"{}\" cannot be edited here: only texts of up to {} KiB can",
             item.name,
             MAX_PAGE >> 10
         ))
@@ -175,6 +196,7 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         page,
         crumbs,
         draft,
+        is_page: page_document::is_page(item),
         tools: tools(page),
         kinds: parts::kinds(visit, site).await?,
         site: &site.path,
@@ -213,6 +235,7 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         text: fields.text("text").replace('\0', ""),
         comment: fields.trimmed("comment"),
         base: fields.text("base"),
+        line_ends: LineEnds::parse(&fields.text("line_ends")),
         fault: String::new(),
         is_overtaken: false,
     };
@@ -225,7 +248,12 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         preconditions: Preconditions { if_match: Some(vec![draft.base.clone()]), ..Preconditions::default() },
         ..UploadOptions::default()
     };
-    let error = match store(&visit.session, &Destination::Document(id), options, draft.text.clone()).await {
+    let item = visit.session.item(&Target::Id(id)).await?;
+    require_text(&item)?;
+    let media_type = if page_document::is_page(&item) { MARKDOWN } else { &item.media_type };
+    let options = UploadOptions { media_type: Some(media_type.to_owned()), ..options };
+    let text = draft.line_ends.write(&draft.text);
+    let error = match store(&visit.session, &Destination::Document(id), options, text).await {
         Ok(saved) => {
             let is_published = publish && saved.number.is_major();
             let toast = if is_published { "toast.published" } else { "toast.page-saved" };
@@ -259,7 +287,6 @@ async fn store(session: &Session, destination: &Destination, options: UploadOpti
     if text.len() as u64 > MAX_PAGE {
         return Err(too_large());
     }
-    let options = UploadOptions { media_type: Some(MARKDOWN.to_owned()), ..options };
     session.upload_bytes(destination, options, text.into_bytes().into()).await
 }
 

@@ -1,4 +1,4 @@
-//! The documents that are pages.
+//! The documents that are pages, and other texts that the editor takes.
 
 use model::{Code, Error, Result};
 use repository::{Content, Item, Session, Target, VersionChoice};
@@ -7,6 +7,9 @@ use crate::document::preview;
 
 /// Limit on the bytes of a page. A larger Markdown document is shown as other documents are.
 pub const MAX_PAGE: u64 = 512 << 10;
+
+/// The byte order mark.
+const MARK: &str = "\u{feff}";
 
 /// Returns whether a document is shown as a page.
 pub fn is_page(item: &Item) -> bool {
@@ -21,6 +24,46 @@ pub struct Source {
     pub text: String,
     /// True if the text is stored in UTF-8, in which the editor saves it.
     pub is_utf8: bool,
+    /// How its lines end.
+    pub line_ends: LineEnds,
+}
+
+/// How the lines of a text end, and whether it begins with a byte order mark. What the editor saves keeps both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineEnds {
+    /// True for a carriage return and a line feed, as on Windows.
+    with_return: bool,
+    /// True for a byte order mark, by which Excel knows UTF-8.
+    with_mark: bool,
+}
+
+impl LineEnds {
+    fn of(bytes: &[u8]) -> Self {
+        let first_end = bytes.iter().position(|byte| *byte == b'\n');
+        let with_return = first_end.is_some_and(|end| end > 0 && bytes[end - 1] == b'\r');
+        Self { with_return, with_mark: bytes.starts_with(MARK.as_bytes()) }
+    }
+
+    /// Returns the form in which the editor sends it back.
+    pub const fn word(self) -> &'static str {
+        match (self.with_return, self.with_mark) {
+            (false, false) => "lf",
+            (true, false) => "crlf",
+            (false, true) => "mark-lf",
+            (true, true) => "mark-crlf",
+        }
+    }
+
+    /// Reads that form; anything else is the usual one.
+    pub fn parse(word: &str) -> Self {
+        Self { with_return: word.ends_with("crlf"), with_mark: word.starts_with("mark-") }
+    }
+
+    /// Returns a text with Unix line ends as it is stored.
+    pub fn write(self, text: &str) -> String {
+        let text = if self.with_return { text.replace('\n', "\r\n") } else { text.to_owned() };
+        if self.with_mark { format!("{MARK}{text}") } else { text }
+    }
 }
 
 /// Reads a page in the version that the caller sees.
@@ -39,10 +82,26 @@ pub async fn read(session: &Session, item: &Item) -> Result<Source> {
     }
     let text = preview::decode::decode(&bytes, false);
     let text = text.ok_or_else(|| Error::conflict("the page is not a text").with_code(Code::NoText))?;
-    Ok(Source { content, text, is_utf8: std::str::from_utf8(&bytes).is_ok() })
+    Ok(Source { content, text, is_utf8: std::str::from_utf8(&bytes).is_ok(), line_ends: LineEnds::of(&bytes) })
 }
 
 /// Returns the error for a text that is too long for a page.
 pub fn too_large() -> Error {
     Error::invalid(format!("a page has at most {} KiB", MAX_PAGE >> 10)).with_code(Code::TooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_stay_as_they_are() {
+        for text in ["", "a\nb\n", "a\r\nb\r\n", "\u{feff}a;b\r\n", "\u{feff}a\n"] {
+            let ends = LineEnds::of(text.as_bytes());
+            assert_eq!(LineEnds::parse(ends.word()), ends);
+            let edited = preview::decode::decode(text.as_bytes(), false).unwrap();
+            assert_eq!(ends.write(&edited), text, "{text:?}");
+        }
+        assert_eq!(LineEnds::parse("anything"), LineEnds::default());
+    }
 }

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use model::{Code, Error, NodeKind};
-use repository::{Destination, Item, UploadOptions};
+use repository::{Item, UploadOptions};
 use serde::Deserialize;
 
 use crate::error::{DavResult, Failure};
@@ -58,7 +58,7 @@ pub async fn store(ask: DavRequest, body: Body) -> DavResult {
     if ask.path.is_empty() {
         return Err(not_here().into());
     }
-    let destination = Destination::Path(ask.path);
+    let destination = ask.destination();
     let saved = receive::store(&ask.session, &destination, options, &ask.parts.headers, body).await;
     let saved = saved.map_err(|error| Failure::from(error).not_found_as_conflict().name_taken_as_not_allowed())?;
     let status = if saved.created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };

@@ -60,6 +60,7 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> DavResult {
         _ => String::new(),
     };
     let listing = Listing {
+        at: ask.own_href().map(ToOwned::to_owned),
         session: ask.session,
         target: top.item.id.into(),
         asked: Arc::new(asked),
@@ -107,7 +108,7 @@ async fn site_collections_below(
         let path = ask.path.join(&Name::new(name)?);
         match ask.session.details(&path.clone().into(), wanted).await {
             Ok(details) if details.item.parent_id == Id::NONE => {
-                live_properties::response(&mut out, &details, asked, None)
+                live_properties::response(&mut out, &details, asked, None, None)
             }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => virtual_collection(&mut out, &path),
@@ -139,6 +140,8 @@ pub fn root(headers: &HeaderMap) -> DavResult {
 
 /// State of a listing in progress.
 struct Listing {
+    /// Address of the item if that is not the usual one.
+    at: Option<String>,
     session: Session,
     target: Target,
     asked: Arc<Asked>,
@@ -158,7 +161,7 @@ impl Listing {
     /// Returns the response body. The first page is read before the status is sent; later errors abort the response.
     async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
         let mut first = BEGIN.to_owned();
-        live_properties::response(&mut first, top, &self.asked, self.space);
+        live_properties::response(&mut first, top, &self.asked, self.space, self.at.as_deref());
         first.push_str(beyond);
         if !self.piece(&mut first).await? {
             first.push_str(END);
@@ -185,7 +188,7 @@ impl Listing {
     async fn piece(&mut self, out: &mut String) -> Result<bool> {
         loop {
             while let Some(details) = self.waiting.pop_front() {
-                live_properties::response(out, &details, &self.asked, self.space);
+                live_properties::response(out, &details, &self.asked, self.space, None);
                 if out.len() >= CHUNK_SIZE {
                     return Ok(true);
                 }

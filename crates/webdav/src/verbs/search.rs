@@ -243,7 +243,7 @@ impl Hits {
             })
         });
         let mut hit = Hit { keys: keys.collect(), told: String::new() };
-        live_properties::response(&mut hit.told, details, &self.query.select, self.space);
+        live_properties::response(&mut hit.told, details, &self.query.select, self.space, None);
         self.bytes += hit.told.len();
         self.kept.push(hit);
         if self.kept.len() > 2 * self.most().max(MAX_FOUND / 10) {

@@ -1,0 +1,13 @@
+-- Tokens in addresses with which office programs edit one document. They end with the password and soon after the last
+-- use.
+CREATE TABLE edit_token (
+    id BIGINT NOT NULL PRIMARY KEY,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    document_id BIGINT NOT NULL,
+    hash BYTEA NOT NULL UNIQUE,
+    password_version BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    used_at BIGINT NOT NULL
+);
+CREATE INDEX edit_token_account ON edit_token (account_id);
+CREATE INDEX edit_token_used ON edit_token (used_at);

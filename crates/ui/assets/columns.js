@@ -1,6 +1,7 @@
 // Columns are made wider and narrower by dragging the edge of their title. The widths stand in the address, so that the page
 // can be reloaded, sent to somebody and saved as a view. Where all columns fit, their titles stay in sight.
 
+const isWide = () => matchMedia("(min-width: 48.01rem)").matches;
 let table;
 
 function heads() {
@@ -29,6 +30,29 @@ function keep() {
   if (field) field.value = word;
 }
 
+/**
+ * Keeps the columns where they are while rows are added, whatever is in them. The name has what is left. A window of another
+ * width sets them free.
+ */
+export function hold() {
+  if (!table || table.matches(".sized, .held-widths") || !isWide()) return;
+  const widths = [...table.querySelectorAll("thead th")].map((head) => head.getBoundingClientRect().width);
+  const whole = table.offsetWidth;
+  const isWider = whole > table.closest(".scroll").clientWidth;
+  [...table.querySelectorAll("colgroup col")].forEach((column, i) => {
+    if (i !== 1 && widths[i]) column.style.width = `${widths[i]}px`;
+  });
+  if (isWider) table.style.width = `${whole}px`;
+  table.classList.add("held-widths");
+}
+
+function release() {
+  if (!table?.matches(".held-widths")) return;
+  table.classList.remove("held-widths");
+  table.style.width = "";
+  for (const column of table.querySelectorAll("colgroup col")) column.style.width = "";
+}
+
 /** Gives all columns the width that they have now: only then a browser keeps to the widths. The name has what is left. */
 function fix() {
   if (table.matches(".sized")) return;
@@ -36,6 +60,7 @@ function fix() {
   const widths = heads().map((head) => Math.ceil(head.getBoundingClientRect().width));
   columns().forEach((column, i) => column.setAttribute("width", widths[i]));
   table.setAttribute("width", widths.reduce((sum, width) => sum + width, name));
+  release();
   table.classList.add("sized");
 }
 
@@ -64,13 +89,20 @@ function resize(event, head, column) {
 const fitting = new ResizeObserver(() => {
   const frame = table.closest(".scroll");
   frame.toggleAttribute("data-fits", table.offsetWidth <= frame.clientWidth);
+  showMore(frame);
 });
+
+/** Marks a listing that goes on to the side. */
+function showMore(frame) {
+  frame.toggleAttribute("data-more", Math.abs(frame.scrollLeft) + frame.clientWidth < table.offsetWidth - 1);
+}
 
 function start() {
   table = document.querySelector("table[data-listing]");
   fitting.disconnect();
   for (const part of table ? [table, table.closest(".scroll")] : []) fitting.observe(part);
-  if (!table || !matchMedia("(min-width: 48.01rem)").matches) return;
+  table?.closest(".scroll").addEventListener("scroll", ({ target }) => showMore(target), { passive: true });
+  if (!table || !isWide()) return;
   heads().forEach((head, i) => {
     const grip = document.createElement("span");
     grip.className = "grip";
@@ -81,3 +113,4 @@ function start() {
 
 start();
 document.addEventListener("swapped", start);
+addEventListener("resize", release);

@@ -1,5 +1,7 @@
 // A listing goes on by itself when its end comes into sight, up to so many rows; behind them, and without script, a link leads to
 // the next page. Who comes back by the browser's history finds as many rows, and the place, as when they left.
+import { hold } from "./columns.js";
+
 const MOST = 1000;
 const AHEAD = 800;
 
@@ -21,6 +23,7 @@ async function grow() {
   const first = fresh.querySelector("tr");
   if (first?.matches(".group") && first.textContent === heading?.textContent) first.remove();
   for (const row of fresh.querySelectorAll("tr[data-id]")) row.tabIndex = -1;
+  hold();
   body.append(...document.adoptNode(fresh).children);
   const further = page.querySelector(".pager a[rel=next]");
   if (further) link.href = further.href;

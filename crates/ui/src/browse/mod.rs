@@ -9,6 +9,7 @@ pub mod heads;
 mod home;
 pub mod listing;
 mod name_conflict;
+mod new_document;
 mod place;
 
 pub mod row_cells;
@@ -51,6 +52,7 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
         .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))
+        .route("/items/{id}/new-document", get(new_document::ask).post(new_document::make))
         .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
         .route("/items/{id}/view", get(view_form::ask).post(view_form::apply))
         .route("/items/{id}/views", get(view_form::ask_save).post(view_form::save))

@@ -128,11 +128,11 @@ pub async fn add(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     let who = sent.fields.trimmed("who");
     session.add_member(id.parse()?, session.find_principal(&who).await?).await?;
-    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", who)))
+    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.member-added", who)))
 }
 
 /// Removes a member.
 pub async fn remove(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.remove_member(id.parse()?, sent.fields.id("member")?).await?;
-    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.removed", "")))
+    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.member-removed", "")))
 }

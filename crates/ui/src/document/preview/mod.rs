@@ -27,9 +27,12 @@ const MAX_BYTES: u64 = 256 << 10;
 /// Limit on displayed lines.
 const MAX_LINES: usize = 2_000;
 
+/// The answer for a kind of document that has no preview.
+const NO_PREVIEW: Preview = Preview::Unavailable("preview.none");
+
 /// Preview of a document.
 pub enum Preview {
-    /// None: this kind of document has no preview.
+    /// None: what is shown is no document, or the page says elsewhere why its content cannot be read.
     Nothing,
     /// None, although this kind of document has previews. Holds the text key of the reason.
     Unavailable(&'static str),
@@ -79,10 +82,10 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
     let address = format!("/download/{}/document?show=yes", item.id);
     let kind = kind::of(&item.media_type, &item.name);
     if item.size == 0 {
-        return if kind == PreviewKind::Other { Preview::Nothing } else { Preview::Empty };
+        return Preview::Empty;
     }
     match kind {
-        PreviewKind::Other => Preview::Nothing,
+        PreviewKind::Other => NO_PREVIEW,
         PreviewKind::Image => Preview::Image(address),
         PreviewKind::Audio => Preview::Audio(address),
         PreviewKind::Video => Preview::Video(address),
@@ -131,7 +134,7 @@ fn words(found: TextExtract) -> Preview {
             Preview::Table(Sheet { head, rows }, found.more)
         }
         TextContent::Lines(lines) if !lines.is_empty() => Preview::Words(lines, found.more),
-        _ => Preview::Nothing,
+        _ => Preview::Unavailable("preview.no-words"),
     }
 }
 
@@ -153,9 +156,9 @@ async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
 
 fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
     if kind == PreviewKind::Unknown && !decode::is_plain(bytes, cut) {
-        return Preview::Nothing;
+        return NO_PREVIEW;
     }
-    let Some(text) = decode::decode(bytes, cut) else { return Preview::Nothing };
+    let Some(text) = decode::decode(bytes, cut) else { return NO_PREVIEW };
     match kind {
         PreviewKind::Markdown => Preview::Markdown(markdown::excerpt(&text), cut),
         PreviewKind::Table => match table::read(&text) {
@@ -164,7 +167,7 @@ fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
         },
         PreviewKind::Text(language) => lines(&text, language, cut),
         PreviewKind::Unknown => lines(&text, None, cut),
-        _ => Preview::Nothing,
+        _ => NO_PREVIEW,
     }
 }
 
@@ -198,6 +201,6 @@ mod tests {
         let (lines, cut) = shown(long.as_bytes());
         assert_eq!((lines.len(), cut), (MAX_LINES, true));
         assert_eq!(shown(b"a\nb\n"), (vec!["a".to_owned(), "b".to_owned()], false));
-        assert!(matches!(text(PreviewKind::Text(None), b"a\0b", false), Preview::Nothing));
+        assert!(matches!(text(PreviewKind::Text(None), b"a\0b", false), Preview::Unavailable(_)));
     }
 }

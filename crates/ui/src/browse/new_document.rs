@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use axum::extract::Path;
 use axum::response::IntoResponse;
 use axum::response::Redirect;
-use bytes::Bytes;
 use model::{Error, ErrorKind, Id, Name, NodeKind, Result, Right};
 use repository::{Destination, Item, OnConflict, Session, Sort, Target, UploadOptions};
 
@@ -144,7 +143,7 @@ async fn create(session: &Session, place: &Item, name: &str, kind: &str) -> Resu
             let name = Name::new(with_extension(name, extension))?;
             let destination = Destination::Child { parent: place.id, name };
             let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
-            let saved = session.upload_bytes(&destination, options, Bytes::from_static(bytes)).await?;
+            let saved = session.upload_bytes(&destination, options, (*bytes).into()).await?;
             Ok((saved.id, saved.name))
         }
         Beginning::Template(id) => {

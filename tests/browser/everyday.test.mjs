@@ -1,0 +1,166 @@
+// What people meet all day: times of their own zone, listings that keep still, new documents, notes that are true.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer } from './rig.mjs';
+
+let server;
+let browser;
+let library;
+
+async function ask(method, address, body) {
+  const answer = body === undefined ? await server.api(method, address) : await server.json(method, address, body);
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${address}: ${answer.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+}
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  library = await ask('GET', '/api/v1/items/by-path?path=Documents');
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** A day as English pages show it. */
+const day = (moment, timeZone) => {
+  const parts = Object.fromEntries(new Intl.DateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short', year: 'numeric' }).formatToParts(moment).map(({ type, value }) => [type, value]));
+  return `${parts.day} ${parts.month.slice(0, 3)} ${parts.year}`;
+};
+
+test('times are those of the browser until the account has a zone of its own', async () => {
+  const page = await openPage(browser, server, { viewport: NARROW, timezoneId: 'Pacific/Auckland' });
+  await signIn(page);
+  await server.put('zone.txt', 'first');
+  // The first page has told the server the zone.
+  await page.goto('/browse/Documents/zone.txt');
+  assert.equal(await page.locator('html').getAttribute('data-zone'), 'Pacific/Auckland');
+  const time = page.locator('.facts time').first();
+  const moment = new Date(await time.getAttribute('datetime'));
+  assert.match(await time.getAttribute('title'), / NZ[DS]T$/);
+  await time.hover();
+  const told = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long', timeZone: 'Pacific/Auckland' }).format(moment);
+  assert.equal(await time.getAttribute('title'), told);
+  await page.goto(`/items/${library.id}/activity`);
+  await page.getByText(day(moment, 'Pacific/Auckland')).first().waitFor();
+  await page.goto('/account');
+  await page.getByLabel('Time zone').fill('Kiritimati');
+  await page.locator('form:has([name=time_zone])').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('There is no time zone “Kiritimati”').waitFor();
+  await page.getByLabel('Time zone').fill('pacific/kiritimati');
+  await look(page, 'everyday/account');
+  await page.locator('form:has([name=time_zone])').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Times are shown in Pacific/Kiritimati').waitFor();
+  await page.goto('/browse/Documents/zone.txt');
+  assert.match(await page.locator('.facts time').first().getAttribute('title'), / \+14$/);
+  // A filter by days means those of the zone: the document is of today there, and of no day before.
+  const here = moment.toLocaleDateString('sv', { timeZone: 'Pacific/Kiritimati' });
+  await page.goto(`/browse/Documents?since=${here}&until=${here}`);
+  await page.getByRole('link', { name: 'zone.txt', exact: true }).waitFor();
+  await ask('PUT', '/api/v1/me/preferences', { language: '', theme: 'system' });
+  assert.equal((await ask('GET', '/api/v1/me')).preferences.time_zone, 'Pacific/Kiritimati');
+  await ask('PUT', '/api/v1/me/preferences', { language: '', theme: 'system', time_zone: '' });
+  await page.finish();
+});
+
+test('the columns of a long listing stay where they are, and one that is too wide says so', async () => {
+  const [from, to] = [{ viewport: { width: 1440, height: 900 } }, 'Wide'];
+  const { id } = await ask('POST', `/api/v1/items/${library.site_collection}/libraries`, { name: to });
+  const columns = [];
+  for (const [name, kind] of [['Project', 'text'], ['Amount', 'number'], ['Due', 'date'], ['State', 'choice'], ['Owner', 'person']]) {
+    columns.push(await ask('POST', `/api/v1/items/${id}/columns`, { name, kind, ...(kind === 'choice' ? { choices: ['open', 'done'] } : {}) }));
+  }
+  for (let n = 0; n < 120; n += 1) {
+    const name = `Report ${String(n).padStart(3, '0')}${n > 60 ? ' with a much longer name than all the others before it' : ''}.txt`;
+    const made = await server.api('PUT', `/api/v1/content/${to}/${encodeURIComponent(name)}`, 'x'.repeat(n > 60 ? 4_000_000 / 1000 * n : 1));
+    assert.ok(made.ok);
+    const { id: item } = await made.json();
+    if (n > 55) await ask('PATCH', `/api/v1/items/${item}/values`, { values: { [columns[0].id]: 'A project with quite a long name', [columns[1].id]: 1234567.5 } });
+    if (n < 2) assert.ok((await server.json('PUT', `/api/v1/items/${item}/check-out`)).ok);
+  }
+  const page = await openPage(browser, server, from);
+  await signIn(page);
+  await page.goto(`/browse/${to}`);
+  await page.locator('.scroll[data-fits]').waitFor();
+  const edges = () => page.evaluate(() => [...document.querySelectorAll('[data-listing] thead th')].map((head) => Math.round(head.getBoundingClientRect().left)));
+  const before = await edges();
+  await page.mouse.move(700, 600);
+  while (await page.locator('[data-listing] tr[data-id]').count() < 120) await page.mouse.wheel(0, 2000);
+  assert.deepEqual(await edges(), before);
+  await page.setViewportSize({ width: 1000, height: 900 });
+  await page.locator('.scroll[data-more]').waitFor();
+  const act = await page.evaluate(() => {
+    const cell = document.querySelector('[data-listing] tbody td.act').getBoundingClientRect();
+    const frame = document.querySelector('.scroll').getBoundingClientRect();
+    return Math.round(frame.right - cell.right);
+  });
+  assert.ok(act <= 2, `the menu of a row is ${act} pixels from the edge`);
+  await look(page, 'everyday/wide-listing');
+  await page.locator('.scroll').evaluate((frame) => { frame.scrollLeft = frame.scrollWidth; });
+  await page.locator('.scroll:not([data-more])').waitFor();
+  await page.finish();
+});
+
+test('a document without a preview says so', async () => {
+  await server.put('archive.zip', Buffer.from('UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==', 'base64'));
+  await server.put('data.bin', Buffer.from([0, 1, 2, 255, 0]));
+  await server.put('scan.tiff', Buffer.from('49492a00080000000000', 'hex'));
+  const page = await openPage(browser, server);
+  await signIn(page);
+  for (const name of ['archive.zip', 'data.bin', 'scan.tiff']) {
+    await page.goto(`/browse/Documents/${name}`);
+    await page.getByText('There is no preview for documents of this kind').waitFor();
+  }
+  await page.finish();
+});
+
+test('what was done to a group is said of its member', async () => {
+  await ask('POST', '/api/v1/users', { login: 'bob', display_name: 'Bob Reader', password: PASSWORD });
+  const { id } = await ask('POST', '/api/v1/groups', { name: 'Readers' });
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto(`/farm/groups/${id}`);
+  await page.locator('main [name=who]').fill('bob');
+  await page.keyboard.press('Enter');
+  await page.getByText('“bob” is a member now').waitFor();
+  await page.locator('main td.act button').first().click();
+  await page.getByText('The member was removed from the group').waitFor();
+  await page.finish();
+});
+
+test('a new document begins blank or with a template of the library', async () => {
+  const page = await openPage(browser, server, { viewport: WIDE });
+  // LibreOffice makes the preview of the others; a workbook may find no program for that.
+  page.expectFault(/422|503/);
+  await signIn(page);
+  const make = async (name, kind) => {
+    await page.goto('/browse/Documents');
+    await page.getByRole('link', { name: 'New document' }).click();
+    await page.locator('dialog').getByLabel('Name').fill(name);
+    await page.locator('dialog').getByLabel(kind).check();
+    if (name === 'Letter') await look(page, 'everyday/new-document');
+    await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+  };
+  await make('Letter', '.docx');
+  await page.getByRole('heading', { name: 'Letter.docx' }).waitFor();
+  await page.getByRole('button', { name: 'Edit in Word' }).waitFor();
+  await make('Sheet.ods', '.ods');
+  await page.getByRole('heading', { name: 'Sheet.ods' }).waitFor();
+  await make('Notes', '.txt');
+  await page.locator('textarea[name=text]').fill('mine');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('heading', { name: 'Notes.txt' }).waitFor();
+  const taken = page.locator('dialog .note.bad');
+  page.expectFault(/409/);
+  await make('Letter', '.docx');
+  await taken.waitFor();
+  assert.equal(await page.locator('dialog').getByLabel('Name').inputValue(), 'Letter');
+  assert.equal(await page.locator('dialog').getByLabel('.docx').isChecked(), true);
+  await server.put('Templates/Offer.docx', 'an offer');
+  await make('Offer 7', 'Offer.docx');
+  await page.getByRole('heading', { name: 'Offer 7.docx' }).waitFor();
+  assert.equal(await (await server.api('GET', '/api/v1/content/Documents/Offer%207.docx')).text(), 'an offer');
+  await page.finish();
+});

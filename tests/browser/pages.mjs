@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/state', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -57,6 +57,7 @@ export function pages(farm) {
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },
     '/items/{id}/new-page': { 'new-page': at(library, '/new-page') },
+    '/items/{id}/new-document': { 'new-document': at(library, '/new-document') },
     '/items/{id}/edit': { 'page-edit': at(farm.partsPage, '/edit'), 'page-edit-hostile': at(farm.hostilePage, '/edit') },
     '/items/{id}/new-folder': { 'new-folder': at(library, '/new-folder') },
     '/items/{id}/new-library': { 'new-library': at(site, '/new-library') },
@@ -90,6 +91,7 @@ export function pages(farm) {
     '/items/{id}/link-rule': { 'link-rule': at(site, '/link-rule') },
     '/items/{id}/permissions': { permissions: at(library, '/permissions'), 'permissions-own': at(offers, '/permissions'), 'permissions-why': at(offers, '/permissions?explain=berta'), 'permissions-site': at(site, '/permissions') },
     '/items/{id}/permissions/grant': { grant: at(offers, '/permissions/grant') },
+    '/items/{id}/share': { share: at(offers, '/share') },
     '/items/{id}/upload': { upload: at(library, '/upload'), attach: at(farm.row, '/upload') },
     '/items/{id}/replace': { replace: at(draft, '/replace') },
     '/place': { move: `/place?action=move&ids=${offers.id}`, copy: `/place?action=copy&ids=${held.id}` },

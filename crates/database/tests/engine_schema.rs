@@ -179,13 +179,7 @@ async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
 
 #[tokio::test]
 async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accounts() {
-    const WITHOUT_TABLES: [Sql; 5] = [
-        Sql::new("DROP TABLE edit_token"),
-        Sql::new("ALTER TABLE account DROP COLUMN time_zone"),
-        Sql::new("DROP TABLE saved_search"),
-        Sql::new("DROP TABLE template"),
-        Sql::new("DROP TABLE profile"),
-    ];
+    const WITHOUT_TABLE: Sql = Sql::new("DROP TABLE saved_search");
     const WITHOUT_STEP: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 10");
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (fresh, options) = (fresh_database(engine).await, Options::default());
@@ -204,10 +198,7 @@ async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accou
         };
         let make_older = move |tx: &mut Transaction<'_>| {
             account::insert(tx, &owner, None)?;
-            for table in WITHOUT_TABLES {
-                tx.execute(table, &[])?;
-            }
-            tx.execute(WITHOUT_STEP, &[])
+            undo_configuration_steps(tx, &[WITHOUT_TABLE, WITHOUT_STEP])
         };
         db.write(make_older).await.unwrap();
         db.close().await;
@@ -286,21 +277,14 @@ async fn an_older_content_database_keeps_its_values_as_records() {
 
 #[tokio::test]
 async fn older_databases_get_templates_and_options_of_sites() {
-    const OLDER_CONFIGURATION: [Sql; 5] = [
-        Sql::new("DROP TABLE edit_token"),
-        Sql::new("ALTER TABLE account DROP COLUMN time_zone"),
-        Sql::new("DROP TABLE profile"),
-        Sql::new("DROP TABLE template"),
-        Sql::new("DELETE FROM schema_history WHERE version >= 11"),
-    ];
+    const OLDER_CONFIGURATION: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 11");
     const OLDER_CONTENT: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 16");
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let options = Options::default();
         let [configuration, content] = [fresh_database(engine).await, fresh_database(engine).await];
         let db = Database::make(&configuration.location, Schema::Configuration, &options).await.unwrap();
-        db.write(|tx| OLDER_CONFIGURATION.into_iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop)))
-            .await
-            .unwrap();
+        let older = |tx: &mut Transaction<'_>| undo_configuration_steps(tx, &[OLDER_CONFIGURATION]);
+        db.write(older).await.unwrap();
         db.close().await;
         let db = Database::make(&configuration.location, Schema::Configuration, &options).await.unwrap();
         let row = |id: i64, collection: i64| TemplateRow {
@@ -355,6 +339,17 @@ const SITE: Sql = Sql::new(
 );
 const LIBRARY: Id = Id::new(2);
 const FOLDER: Id = Id::new(3);
+
+/// Takes back the steps of a new configuration database after that of saved searches, and executes more statements.
+fn undo_configuration_steps(tx: &mut Transaction<'_>, more: &[Sql]) -> Result<()> {
+    const STEPS: [Sql; 4] = [
+        Sql::new("DROP TABLE edit_token"),
+        Sql::new("ALTER TABLE account DROP COLUMN time_zone"),
+        Sql::new("DROP TABLE profile"),
+        Sql::new("DROP TABLE template"),
+    ];
+    STEPS.iter().chain(more).try_for_each(|step| tx.execute(*step, &[]).map(drop))
+}
 
 /// Takes back the steps of a new content database after those that number revisions.
 fn undo_newest_steps(tx: &mut Transaction<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Result, SearchAlert, Timestamp};
+use model::{Result, SearchAlert, Timestamp, Zone};
 use repository::{FoundItem, Item, ItemEvent, NewDocuments};
 
 use http_core::protocol::conditional::{self, Present, Verdict};
@@ -144,6 +144,8 @@ pub struct Feed<'a> {
     pub documents: &'a NewDocuments,
     /// The people who changed them.
     pub names: &'a Names,
+    /// Time zone of the days of a daily alert.
+    pub zone: &'a Zone,
 }
 
 impl Feed<'_> {
@@ -158,7 +160,7 @@ impl Feed<'_> {
         if search.alert == SearchAlert::Daily {
             let mut days: BTreeMap<String, Vec<&FoundItem>> = BTreeMap::new();
             for found in items {
-                days.entry(day(found.item.modified_at)).or_default().push(found);
+                days.entry(day(self.zone, found.item.modified_at)).or_default().push(found);
             }
             days.iter().rev().for_each(|(day, items)| self.day(&mut text, &address, &page, day, items));
         } else {
@@ -210,8 +212,9 @@ impl Feed<'_> {
     }
 }
 
-fn day(at: Timestamp) -> String {
-    time::format(at).chars().take_while(|c| *c != 'T').collect()
+/// Returns the day of a time, as in `2026-11-30`.
+fn day(zone: &Zone, at: Timestamp) -> String {
+    zone.local(at).map_or_else(String::new, |at| format!("{:04}-{:02}-{:02}", at.year, at.month, at.day))
 }
 
 /// Returns the passage of a document as text.
@@ -250,6 +253,6 @@ mod tests {
     #[test]
     fn texts_are_written_as_xml_has_them() {
         assert_eq!(escaped("a <b> & \"c\"\n\u{0}\u{1b}\u{ffff}d"), "a &lt;b&gt; &amp; &quot;c&quot; d");
-        assert_eq!(day(Timestamp::from_micros(86_400_000_000 * 2 - 1)), "1970-01-02");
+        assert_eq!(day(&Zone::UTC, Timestamp::from_micros(86_400_000_000 * 2 - 1)), "1970-01-02");
     }
 }

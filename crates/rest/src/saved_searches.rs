@@ -184,7 +184,8 @@ async fn mark(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<SeenFor
 /// Get the feed of a saved search
 ///
 /// An Atom feed (RFC 4287) of the 50 documents that fit the search and were changed last, whether they were seen or
-/// not, as the caller may open them now. With a daily alert, it has an entry for each day (UTC) before today. Feed
+/// not, as the caller may open them now. With a daily alert, it has an entry for each day before today, in the
+/// time zone of the account. Feed
 /// readers sign in with Basic or a token. `If-None-Match` is supported.
 #[utoipa::path(
     get,
@@ -201,5 +202,6 @@ async fn feed_of_search(caller: Authenticated, Ids([id]): Ids<1>, request: Reque
     let documents = caller.session.latest_of_saved_search(id).await?;
     let changed_by: Vec<Id> = documents.found.items.iter().map(|found| found.item.modified_by).collect();
     let names = Names::of(&caller.session, changed_by).await?;
-    Ok(feed::answer(&request, |origin| Feed { origin, documents: &documents, names: &names }.write())?)
+    let zone = caller.session.zone();
+    Ok(feed::answer(&request, |origin| Feed { origin, documents: &documents, names: &names, zone }.write())?)
 }

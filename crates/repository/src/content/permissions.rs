@@ -125,19 +125,7 @@ impl Session {
         let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
-            let rights = located.rights();
-            if !rights.contains(wanted.rights) {
-                return Err(role_exceeds_rights(&wanted.name));
-            }
-            // The holder of such a role can make their access permanent and admit others.
-            if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
-                asking.require_fresh("give a role that manages permissions or the site")?;
-            }
-            // An administrator has all rights everywhere. A hijacked session of an administrator must not be able to
-            // hand them out permanently.
-            if asking.principal().everywhere && located.node().id == located.collection.id {
-                asking.require_fresh("give a role on a whole site collection")?;
-            }
+            asking.require_may_give(located, &wanted)?;
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
             let grant = GrantRow {
                 principal_id: principal,
@@ -150,6 +138,55 @@ impl Session {
             guard.record(transaction, located.node().id, "permissions.grant", detail)
         })
         .await
+    }
+
+    /// Replaces a role of a user or group by another one, in one step.
+    ///
+    /// # Errors
+    /// Those of [`Session::grant`]; `NotFound` when the user or group does not have the role.
+    #[boxed]
+    pub async fn change_role(&self, target: &Target, principal: Id, from: Id, to: Id) -> Result<()> {
+        let registry = self.registry().await?;
+        let wanted = registry.roles.get(&to).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
+        let name = self.name_of(principal).await?;
+        let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
+        let asking = self.clone();
+        self.change_permissions(target, move |transaction, guard, located| {
+            asking.require_may_give(located, &wanted)?;
+            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
+            if scope::revoke(transaction, own, principal, from)? == 0 {
+                return Err(Error::not_found("there is no such grant on this item"));
+            }
+            let grant = GrantRow {
+                principal_id: principal,
+                role_id: to,
+                granted_at: Timestamp::now(),
+                granted_by: guard.caller(),
+            };
+            scope::grant(transaction, own, &grant)?;
+            let detail =
+                Detail::from(located.path()).grant(format!("{} to {name}, in place of role {from}", wanted.name));
+            guard.record(transaction, located.node().id, "permissions.grant", detail)
+        })
+        .await
+    }
+
+    /// Refuses to give a role that allows more than the caller may do, and one by which the holder of a stolen session
+    /// could make access permanent.
+    fn require_may_give(&self, located: &Located, wanted: &Role) -> Result<()> {
+        if !located.rights().contains(wanted.rights) {
+            return Err(role_exceeds_rights(&wanted.name));
+        }
+        // The holder of such a role can make their access permanent and admit others.
+        if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
+            self.require_fresh("give a role that manages permissions or the site")?;
+        }
+        // An administrator has all rights everywhere. A hijacked session of an administrator must not be able to hand
+        // them out permanently.
+        if self.principal().everywhere && located.node().id == located.collection.id {
+            self.require_fresh("give a role on a whole site collection")?;
+        }
+        Ok(())
     }
 
     /// Revokes a role from a user or group.

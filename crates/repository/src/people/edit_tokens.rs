@@ -1,6 +1,6 @@
 //! Tokens in addresses with which office programs edit one document. A program takes an address and no credentials, so
-//! the address carries a secret: for one document, with the rights that its user has on it, until an hour after its last
-//! use.
+//! the address carries a secret: for one document, with the rights that its user has on it, until an hour after its
+//! last use.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use crate::{Repository, Session, Target};
 const IDLE: Duration = Duration::from_hours(1);
 /// Time after which a token ends even if it is in use. The program then asks for a login and password.
 const LONGEST: Duration = Duration::from_hours(24);
-/// Time after the last use for which an ended token is kept. Its address then still names the document to those who sign
-/// in.
+/// Time after the last use for which an ended token is kept. Its address then still names the document to those who
+/// sign in.
 pub(super) const ENDED_EDIT_TOKENS: Duration = Duration::from_hours(7 * 24);
 /// Limit on the tokens of one account. A new one replaces the oldest.
 const MAX_EDIT_TOKENS: usize = 100;
@@ -46,8 +46,8 @@ impl Session {
     /// Makes a token for an address with which an office program opens and saves a document.
     ///
     /// # Errors
-    /// `NotFound`; `Forbidden` for callers who may not edit the document, and with code `token_scope` for callers with a
-    /// token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document that
+    /// `NotFound`; `Forbidden` for callers who may not edit the document, and with code `token_scope` for callers with
+    /// a token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document that
     /// another user has checked out.
     #[boxed]
     pub async fn create_edit_token(&self, document: &Target) -> Result<EditToken> {

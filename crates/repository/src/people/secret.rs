@@ -1,4 +1,5 @@
-//! Secrets of sessions, tokens, links, devices and addresses for office programs: their form, and the hashes stored of them.
+//! Secrets of sessions, tokens, links, devices and addresses for office programs: their form, and the hashes stored of
+//! them.
 //!
 //! A secret is 256 random bits. Only its BLAKE3 hash is stored and looked up, so neither a copy of the database nor the
 //! duration of a look-up reveals anything about a secret.

@@ -232,7 +232,7 @@ impl Session {
     }
 
     /// Returns the documents that fit a saved search, seen or not. Those of a search with a daily alert were changed
-    /// before today (UTC).
+    /// before today.
     ///
     /// # Errors
     /// Those of [`Session::saved_search`].
@@ -246,7 +246,7 @@ impl Session {
     }
 
     /// Counts the new documents of the caller's saved searches with an alert, by name. For a daily alert, documents
-    /// that were changed before today (UTC) are counted. When time is up, the others are not counted.
+    /// that were changed before today are counted. When time is up, the others are not counted.
     ///
     /// # Errors
     /// Those of [`Session::saved_searches`].

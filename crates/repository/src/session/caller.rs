@@ -52,6 +52,11 @@ impl Session {
         &self.principal
     }
 
+    /// Time zone of the caller's days.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
     /// The farm that this session belongs to.
     pub fn repository(&self) -> &Repository {
         &self.repository

@@ -57,7 +57,7 @@ pub struct SavedSearchForm {
     /// Order of the results; `relevance` when absent.
     #[schema(value_type = Option<super::rules::SearchOrderWord>)]
     pub sort: Option<SearchOrder>,
-    /// When new documents are counted on the home page: `none`, `at-once`, or `daily` for the next day (UTC). `none`
+    /// When new documents are counted on the home page: `none`, `at-once`, or `daily` for the next day. `none`
     /// when absent. A daily feed has an entry for each day.
     #[schema(value_type = Option<super::rules::SearchAlertWord>)]
     pub alert: Option<String>,

@@ -418,11 +418,15 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
 pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
     Row {
         id: item.id,
-        can: match (item.rights.has(Right::Edit), item.rights.has(Right::Delete)) {
-            (true, true) => "edit delete",
-            (true, false) => "edit",
-            (false, true) => "delete",
-            (false, false) => "",
+        can: match [Right::Edit, Right::Delete, Right::ManagePermissions].map(|right| item.rights.has(right)) {
+            [true, true, true] => "edit delete share",
+            [true, true, false] => "edit delete",
+            [true, false, true] => "edit share",
+            [true, false, false] => "edit",
+            [false, true, true] => "delete share",
+            [false, true, false] => "delete",
+            [false, false, true] => "share",
+            [false, false, false] => "",
         },
         cells: Vec::new(),
         heading: String::new(),

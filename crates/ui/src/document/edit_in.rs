@@ -72,7 +72,8 @@ impl Program {
             Self::Excel => "xlsx xls xlsm xlsb xltx xltm ods",
             Self::PowerPoint => "pptx ppt pptm ppsx pps potx odp",
             Self::LibreOffice => {
-                "odt ods odp odg docx doc docm dotx rtf xlsx xls xlsm xltx pptx ppt pptm ppsx potx fodt fods fodp ott ots otp"
+                "odt ods odp odg ott ots otp fodt fods fodp docx doc docm dotx rtf xlsx xls xlsm xltx pptx ppt pptm \
+                 ppsx potx"
             }
         }
     }

@@ -23,7 +23,7 @@ use http_core::server::{error, request_body};
 use http_core::transfer::send;
 
 /// Default lifetime of a new link in days.
-const USUAL_DAYS: u32 = 7;
+pub const USUAL_DAYS: u32 = 7;
 
 /// A sharing link on the page of its document.
 pub struct LinkRow {

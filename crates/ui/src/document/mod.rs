@@ -9,6 +9,7 @@ pub mod edit_in;
 pub mod links;
 pub mod overview;
 pub mod preview;
+mod share;
 pub mod values;
 mod versions;
 
@@ -41,6 +42,9 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/values/{column}", get(values::show_one).post(values::save_one))
         .route("/items/{id}/compare", get(compare::show))
         .route("/items/{id}/follow", post(links::follow))
+        .route("/items/{id}/share", get(share::show).post(share::grant))
+        .route("/items/{id}/share/role", post(share::change))
+        .route("/items/{id}/share/revoke", post(share::revoke))
         .route("/items/{id}/links", get(links::ask).post(links::make))
         .route("/items/{id}/links/{link}/revoke", post(links::revoke))
         .route("/items/{id}/link-rule", get(links::ask_rule).post(links::set_rule))

@@ -18,7 +18,7 @@ use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
-use crate::pages::edit;
+use crate::pages::page_document;
 use crate::wording::{cells, events, names};
 use http_core::protocol::content_type;
 use http_core::server::state::AppState;
@@ -121,7 +121,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         shown: content_type::shown_as(&item.media_type).is_some(),
         may_edit: item.rights.has(Right::Edit),
         programs: if may_write { edit_in::programs(&item.name) } else { Vec::new() },
-        edits_text: may_write && edit::takes(item),
+        edits_text: may_write && page_document::is_text(item),
         mark: edit_in::mark_of(item),
         free: own || item.check_out.is_none(),
         may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),

@@ -151,21 +151,14 @@ pub async fn ask(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     show_editor(&mut visit, item.id, draft, StatusCode::OK).await
 }
 
-/// Returns whether the editor takes a document: a text that is not too long.
-pub fn takes(item: &Item) -> bool {
-    preview::is_text(item) && item.size <= MAX_PAGE
+fn require_text(item: &Item) -> Result<()> {
+    if page_document::is_text(item) { Ok(()) } else { Err(not_editable(item)) }
 }
 
-fn require_text(item: &Item) -> Result<()> {
-    match takes(item) {
-        true => Ok(()),
-        false => Err(Error::conflict(format!(
-            "\"{}\" cannot be edited here: only texts of up to {} KiB can",
-            item.name,
-            MAX_PAGE >> 10
-        ))
-        .with_code(Code::WrongKind)),
-    }
+fn not_editable(item: &Item) -> Error {
+    let (name, most) = (&item.name, MAX_PAGE >> 10);
+    let text = format!("\"{name}\" cannot be edited here: only texts of up to {most} KiB can");
+    Error::conflict(text).with_code(Code::WrongKind)
 }
 
 async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: StatusCode) -> PageResult {
@@ -249,8 +242,11 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         ..UploadOptions::default()
     };
     let item = visit.session.item(&Target::Id(id)).await?;
-    require_text(&item)?;
-    let media_type = if page_document::is_page(&item) { MARKDOWN } else { &item.media_type };
+    // A text that somebody has replaced by a longer one meanwhile is saved over, if the user wants that.
+    if !preview::is_text(&item) {
+        return Err(not_editable(&item).into());
+    }
+    let media_type = if preview::is_markdown(&item) { MARKDOWN } else { &item.media_type };
     let options = UploadOptions { media_type: Some(media_type.to_owned()), ..options };
     let text = draft.line_ends.write(&draft.text);
     let error = match store(&visit.session, &Destination::Document(id), options, text).await {

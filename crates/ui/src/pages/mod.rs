@@ -1,6 +1,6 @@
 //! Pages: Markdown documents, shown as web pages with parts of the server in them, and the editor for them.
 
-pub mod edit;
+mod edit;
 pub mod link;
 pub mod markdown;
 pub mod page_document;

@@ -16,6 +16,11 @@ pub fn is_page(item: &Item) -> bool {
     preview::is_markdown(item) && item.size <= MAX_PAGE
 }
 
+/// Returns whether the editor takes a document: a text that is not too long.
+pub fn is_text(item: &Item) -> bool {
+    preview::is_text(item) && item.size <= MAX_PAGE
+}
+
 /// A page as it is stored.
 pub struct Source {
     /// The document, opened.

@@ -5,7 +5,7 @@ pub mod library_settings;
 mod look;
 mod manage;
 mod new_site;
-mod permissions;
+pub mod permissions;
 mod settings;
 pub mod templates;
 

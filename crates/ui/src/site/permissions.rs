@@ -108,7 +108,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
 }
 
 /// Returns the label of an item on the path: its own path, or the name of the root site, whose path is empty.
-fn place_name<'a>(way: &'a [Item], path: &'a str) -> &'a str {
+pub fn place_name<'a>(way: &'a [Item], path: &'a str) -> &'a str {
     if path.is_empty() { way.first().map_or("", |root| root.name.as_str()) } else { path }
 }
 
@@ -187,7 +187,8 @@ pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     }
 }
 
-async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
+/// Gives a person or group a role on an item. One that inherits gets permissions of its own first.
+pub async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
     let person = visit.session.find_principal(who).await?;
     let target = Target::Id(item.id);
     match visit.session.grant(&target, person, role).await {

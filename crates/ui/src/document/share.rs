@@ -1,0 +1,198 @@
+//! Sharing in one dialog: people and groups with their roles, and links for everybody who has them.
+
+use askama::Template;
+use axum::extract::Path;
+use model::{Error, Id, NodeKind, PrincipalKind, Result, Right, Role};
+use repository::{Item, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, Target};
+
+use super::links::{self, LinkRow, USUAL_DAYS};
+use crate::frame::address;
+use crate::frame::fault::PageResult;
+use crate::frame::form::Choice;
+use crate::frame::item::{find, require};
+use crate::frame::navigation::Crumb;
+use crate::frame::page::{Page, html};
+use crate::frame::refuse;
+use crate::frame::visit::{SubmittedForm, Visit};
+use crate::site::permissions::{give, place_name};
+use crate::wording::rights::{role_name, words};
+use crate::wording::{names, people};
+use http_core::server::error;
+
+/// Who has which role.
+struct Holder {
+    principal: Id,
+    name: String,
+    group: bool,
+    role: Id,
+    role_name: String,
+    /// The roles, with that of the holder chosen.
+    roles: Vec<Choice>,
+}
+
+/// The people and groups with a role, for those who may change that.
+struct People {
+    holders: Vec<Holder>,
+    /// The place from which the item inherits its permissions; `None` if it has its own.
+    from: Option<Crumb>,
+    roles: Vec<Choice>,
+    suggestions: Vec<String>,
+}
+
+/// The links of a document, for those who may edit it where the site allows links.
+struct Links {
+    rows: Vec<LinkRow>,
+    /// Days that a new link lasts unless somebody chooses others.
+    days: u32,
+    limit: String,
+}
+
+/// What was typed or done.
+#[derive(Default)]
+struct Done {
+    /// What was done; empty for nothing.
+    said: String,
+    /// Reason why it was not done; empty for none.
+    fault: String,
+    /// The person that was typed, if it has to be corrected.
+    who: String,
+    role: Option<Id>,
+}
+
+#[derive(Template)]
+#[template(path = "share.html")]
+struct SharePage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    title: String,
+    back: String,
+    done: Done,
+    people: Option<People>,
+    links: Option<Links>,
+}
+
+/// Shows the dialog.
+pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
+    let item = find(&visit, &id).await?;
+    draw(&visit, &item, Done::default()).await
+}
+
+async fn draw(visit: &Visit, item: &Item, done: Done) -> PageResult {
+    let page = &visit.page;
+    let people = match item.rights.has(Right::ManagePermissions) {
+        true => Some(people_of(visit, item, &done).await?),
+        false => None,
+    };
+    let links = links_of(visit, item).await?;
+    if people.is_none() && links.is_none() {
+        require(item, Right::ManagePermissions)?;
+    }
+    Ok(html(&SharePage {
+        page,
+        title: page.f1("share.title", item.shown_name()),
+        back: address::browse(&item.path),
+        done,
+        people,
+        links,
+        item,
+    }))
+}
+
+async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
+    let (page, target) = (&visit.page, Target::Id(item.id));
+    let table = visit.session.permissions(&target).await?;
+    let ids: Vec<Id> = table.grants.iter().map(|grant| grant.principal).collect();
+    let found = visit.session.principal_names(&ids).await?;
+    let roles = visit.session.roles().await?;
+    let choices = |chosen: Id| -> Vec<Choice> {
+        let choice = |role: &Role| {
+            Choice::new(role.id.to_string(), role_name(page, role.id, &role.name), role.id == chosen)
+                .hint(words(page, role.rights).join(", "))
+        };
+        roles.iter().map(choice).collect()
+    };
+    let holders = table.grants.iter().map(|grant| Holder {
+        principal: grant.principal,
+        name: names::name_of(&found, grant.principal),
+        group: found.get(&grant.principal).is_some_and(|name| name.kind == PrincipalKind::Group),
+        role: grant.role,
+        role_name: role_name(page, grant.role, &grant.role_name),
+        roles: choices(grant.role),
+    });
+    let holders = holders.collect();
+    let from = match table.own {
+        true => None,
+        false => {
+            let way = visit.session.item_with_ancestors(&target).await?;
+            let label = place_name(&way, &table.from_path).to_owned();
+            Some(Crumb { href: format!("/items/{}/permissions", table.from), label })
+        }
+    };
+    let chosen = done.role.unwrap_or(Role::READ);
+    Ok(People { holders, from, roles: choices(chosen), suggestions: people::suggestions(&visit.session).await? })
+}
+
+async fn links_of(visit: &Visit, item: &Item) -> Result<Option<Links>> {
+    if item.kind != NodeKind::Document || !item.rights.has(Right::Edit) {
+        return Ok(None);
+    }
+    let Some(rule) = visit.session.link_rule(&Target::Id(item.id)).await? else { return Ok(None) };
+    let limit = match rule.most_days > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
+        true => visit.page.f2("link.days-hint-proof", rule.most_days, MAX_DAYS_WITHOUT_FRESH_SIGN_IN),
+        false => visit.page.f1("link.days-hint", rule.most_days),
+    };
+    let rows = links::of(visit, item).await?.unwrap_or_default();
+    Ok(Some(Links { rows, days: USUAL_DAYS.min(rule.most_days), limit }))
+}
+
+/// Gives a person or group a role.
+pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let item = find(&visit, &id).await?;
+    let (who, role) = (fields.trimmed("who"), fields.id("role")?);
+    let given = give(&visit, &item, &who, role).await;
+    let said = visit.page.f2("share.done", &who, item.shown_name());
+    finish(visit, item.id, given, Done { said, who, role: Some(role), ..Done::default() }).await
+}
+
+/// Replaces a role by another one.
+pub async fn change(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let item: Id = id.parse()?;
+    let (principal, from, to) = (fields.id("principal")?, fields.id("from")?, fields.id("role")?);
+    let changed = visit.session.change_role(&Target::Id(item), principal, from, to).await;
+    let said = visit.page.s("share.changed").to_owned();
+    finish(visit, item, changed, Done { said, ..Done::default() }).await
+}
+
+/// Takes a role away.
+pub async fn revoke(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
+    let item: Id = id.parse()?;
+    let (principal, role) = (fields.id("principal")?, fields.id("role")?);
+    let revoked = visit.session.revoke(&Target::Id(item), principal, role).await;
+    let said = visit.page.s("share.revoked").to_owned();
+    finish(visit, item, revoked, Done { said, ..Done::default() }).await
+}
+
+/// Shows the dialog again: with what was done, or with the reason why it was not.
+async fn finish(visit: Visit, item: Id, result: Result<()>, done: Done) -> PageResult {
+    let error: Error = match result {
+        Ok(()) => {
+            // Who has given away the right to manage permissions sees what is left.
+            let item = visit.session.item(&Target::Id(item)).await?;
+            return draw(&visit, &item, Done { who: String::new(), ..done }).await;
+        }
+        Err(error) => error,
+    };
+    let status = error::status(&error);
+    error::log(&error, status);
+    let fault = refuse::message_for(&visit.page, &error);
+    let item = visit.session.item(&Target::Id(item)).await?;
+    if !item.rights.has(Right::ManagePermissions) {
+        return Err(error.into());
+    }
+    let mut page = draw(&visit, &item, Done { said: String::new(), fault, ..done }).await?;
+    *page.status_mut() = status;
+    Ok(page)
+}

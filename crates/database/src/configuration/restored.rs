@@ -38,8 +38,8 @@ pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<
         .map(drop)
 }
 
-/// Ends all web sessions and tokens of office programs, deletes the servers of the backed-up farm, aborts its unfinished
-/// jobs, fails its other running backups, and records the backup `set` as kept.
+/// Ends all web sessions and tokens of office programs, deletes the servers of the backed-up farm, aborts its
+/// unfinished jobs, fails its other running backups, and records the backup `set` as kept.
 pub fn finish_restore(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
     transaction.execute(DROP_EDIT_TOKENS, &[])?;

@@ -47,8 +47,8 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden` for callers who may not edit the document, and with code `token_scope` for callers with
-    /// a token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document that
-    /// another user has checked out.
+    /// a token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document
+    /// that another user has checked out.
     #[boxed]
     pub async fn create_edit_token(&self, document: &Target) -> Result<EditToken> {
         if self.principal.proof == Authentication::Token {

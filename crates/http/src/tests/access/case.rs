@@ -34,7 +34,7 @@ impl Case {
     /// Variant of [`Self::prepare`]. Creating `local` grants is slow, and columns without grants on the case's own
     /// items do not need them.
     pub async fn prepare_for(farm: &Farm, ground: &Ground, row: &Row, n: usize, local: bool) -> Self {
-        let local = local || row.route.contains("/permissions/");
+        let local = local || ["/permissions/", "/share/"].iter().any(|part| row.route.contains(part));
         let people = &ground.people;
         let admin = people.admin.clone();
         let mut case = Self { words: HashMap::new(), people: HashMap::new(), admin, speaks_of_storage: false };

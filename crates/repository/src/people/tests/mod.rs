@@ -1,6 +1,7 @@
 //! Tests of the guarantees about accounts and authentication, on both engines.
 
 mod directory;
+mod edit_tokens;
 mod guesses;
 mod listed;
 mod log;

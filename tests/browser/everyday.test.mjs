@@ -164,3 +164,32 @@ test('a new document begins blank or with a template of the library', async () =
   assert.equal(await (await server.api('GET', '/api/v1/content/Documents/Offer%207.docx')).text(), 'an offer');
   await page.finish();
 });
+
+test('people get and lose access in one dialog', async () => {
+  const account = await ask('POST', '/api/v1/users', { login: 'carl', display_name: 'Carl Colleague', password: PASSWORD });
+  await server.put('shared.txt', 'for carl');
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto('/browse/Documents/shared.txt');
+  await page.getByRole('link', { name: 'Share', exact: true }).click();
+  const dialog = page.locator('dialog');
+  await dialog.getByLabel('Who', { exact: true }).fill('nobody-at-all');
+  page.expectFault(/400|404|409/);
+  await dialog.getByRole('button', { name: 'Share', exact: true }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByLabel('Who', { exact: true }).inputValue(), 'nobody-at-all');
+  await dialog.getByLabel('Who', { exact: true }).fill('carl');
+  await dialog.getByRole('button', { name: 'Share', exact: true }).click();
+  await dialog.getByText('carl can open “shared.txt” now.').waitFor();
+  await look(page, 'everyday/share');
+  await dialog.getByLabel('Role of Carl Colleague', { exact: true }).selectOption({ label: 'Contribute' });
+  await dialog.getByRole('button', { name: 'Change the role of Carl Colleague' }).click();
+  await dialog.getByText('The role was changed.').waitFor();
+  const shared = await ask('GET', '/api/v1/items/by-path?path=Documents%2Fshared.txt');
+  const roles = async () => (await ask('GET', `/api/v1/items/${shared.id}/permissions`)).grants.filter((grant) => JSON.stringify(grant).includes(account.id)).length;
+  assert.equal(await roles(), 1);
+  await dialog.getByRole('button', { name: 'Remove Contribute from Carl Colleague' }).click();
+  await dialog.getByText('The role was taken away.').waitFor();
+  assert.equal(await roles(), 0);
+  await page.finish();
+});

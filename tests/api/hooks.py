@@ -64,6 +64,7 @@ SENTENCES = {
     "the token would have ended": "the end of a token lies in the future",
     "the query cannot be read as it is written": "the grammar of queries is no pattern, and strict refuses mistakes",
     "two tiers begin after": "two tiers have the same days",
+    "a time zone has a name such as": "no pattern names all time zones",
     "the path does not contain the name of a document": "the empty path is the root site, which is no document",
 }
 

@@ -50,7 +50,9 @@ pub use id::{Id, IdRange, IdSource, id_time};
 pub use image::{MAX_IMAGE_BYTES, SmallImage};
 pub use job::{JobKind, JobPhase, JobState, JobStatus, RequestedState};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_NOTE, MAX_PAGE};
-pub use name::{Name, NodePath, SitePath, fold, is_application_file, is_temporary_file, is_temporary_folder};
+pub use name::{
+    Name, NodePath, SitePath, extension, fold, is_application_file, is_temporary_file, is_temporary_folder,
+};
 pub use network::Network;
 pub use node::NodeKind;
 pub use policy::{LibrarySettings, Versioning};

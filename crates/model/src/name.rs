@@ -68,7 +68,7 @@ impl Name {
 }
 
 /// Returns the extension of a name that was not checked, as [`Name::extension`] does.
-pub(crate) fn extension(name: &str) -> String {
+pub fn extension(name: &str) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
         _ => String::new(),

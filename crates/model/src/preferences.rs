@@ -54,6 +54,12 @@ impl Preferences {
         };
         Ok(Self { language: language.to_owned(), theme, time_zone })
     }
+
+    /// Returns the time zone; `None` for that of the browser, and for one that the database of zones does not have any
+    /// more.
+    pub fn zone(&self) -> Option<Zone> {
+        Zone::parse(&self.time_zone).ok()
+    }
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Zone {
         Some(Timestamp::from_micros(start.timestamp().as_microsecond()))
     }
 
-    /// Returns the time at which the day begins in the zone that begins at `midnight` in UTC, as days are stored.
+    /// Returns the time at which a stored day begins in the zone. Days are stored as their midnight in UTC.
     pub fn start_of_stored(&self, midnight: Timestamp) -> Timestamp {
         let day = Self::UTC.local(midnight);
         day.and_then(|day| self.start_of(i32::from(day.year), day.month, day.day)).unwrap_or(midnight)

@@ -1,5 +1,6 @@
 // A page of a document follows what happens to it elsewhere: a new version, a lock. Soon while somebody edits it, seldom
 // otherwise; not while the page is hidden, and never over a dialog in which somebody types.
+/** Seconds between two looks. */
 const SOON = 4;
 const SELDOM = 30;
 /** How long after an office program was asked to open the document it is followed closely, in milliseconds. */

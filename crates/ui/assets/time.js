@@ -1,4 +1,5 @@
-// The exact time that is shown on pointing, in the time zone of the page. The server learns the browser's zone by a cookie.
+// Times in the time zone of the page, the cookie that tells the server the zone of the browser, and the list of zones on the
+// page of the account.
 const page = document.documentElement;
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const known = document.cookie.split("; ").find((pair) => pair.startsWith("strongroom_zone="))?.slice("strongroom_zone=".length);

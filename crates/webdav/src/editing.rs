@@ -75,7 +75,7 @@ async fn answer(state: &AppState, session: Session, document: Id, parts: Parts, 
         return Err(Error::not_found("there is no document at this address").into());
     }
     let path = NodePath::parse(&item.path)?;
-    let ask = DavRequest::at(session, document, path, parts).await?;
+    let ask = DavRequest::at_edit_address(session, document, path, parts).await?;
     let href = ask.href.clone();
     let answer = match ask.parts.method.as_str() {
         "GET" | "HEAD" => verbs::content::read(ask).await,

@@ -58,26 +58,26 @@ pub fn is_collection(kind: NodeKind) -> bool {
     kind.is_container()
 }
 
-/// Writes the response element for one item. `at` is its address if that is not the usual one below `/dav`.
-pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Option<Space>, at: Option<&str>) {
+/// Writes the response element for one item. `edit_href` takes the place of its address below `/dav`.
+pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Option<Space>, edit_href: Option<&str>) {
     let item = &details.item;
     let mut found = Properties::default();
     match asked {
         Asked::All(others) => {
             for name in &NAMES[..USUAL] {
-                add(&mut found, details, name, space, at);
+                add(&mut found, details, name, space, edit_href);
             }
             for property in &details.properties {
                 found.found.push_str(&property.value);
             }
             for name in others.iter().filter(|name| !NAMES[..USUAL].contains(&name.name.as_str())) {
-                one(&mut found, details, name, space, at);
+                one(&mut found, details, name, space, edit_href);
             }
         }
         Asked::Names => {
             let mut probe = Properties::default();
             for name in &NAMES[..USUAL] {
-                if add(&mut probe, details, name, space, at) {
+                if add(&mut probe, details, name, space, edit_href) {
                     found.found.push_str(&format!("<D:{name}/>"));
                 }
             }
@@ -87,11 +87,11 @@ pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Optio
         }
         Asked::Named(names) => {
             for name in names {
-                one(&mut found, details, name, space, at);
+                one(&mut found, details, name, space, edit_href);
             }
         }
     }
-    match at {
+    match edit_href {
         Some(href) => found.response(out, href),
         None => found.response(out, &href::write(&item.path, is_collection(item.kind))),
     }
@@ -104,8 +104,8 @@ pub fn has(details: &Details, name: &PropertyName, space: Option<Space>) -> bool
     probe.missing.is_empty()
 }
 
-fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Option<Space>, at: Option<&str>) {
-    if name.namespace == xml::DAV && add(found, details, &name.name, space, at) {
+fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Option<Space>, edit_href: Option<&str>) {
+    if name.namespace == xml::DAV && add(found, details, &name.name, space, edit_href) {
         return;
     }
     let is_it = |property: &&repository::Property| property.namespace == name.namespace && property.name == name.name;
@@ -116,7 +116,7 @@ fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Op
 }
 
 /// Adds a live property. Returns false when the item does not have it.
-fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Space>, at: Option<&str>) -> bool {
+fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Space>, edit_href: Option<&str>) -> bool {
     let item = &details.item;
     let (document, readable) = (item.kind == NodeKind::Document, item.rights.has(Right::View));
     let lockable = matches!(item.kind, NodeKind::Document | NodeKind::Folder);
@@ -131,7 +131,7 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
         "getcontentlength" if document => found.live(name, &item.size.to_string()),
         "getcontenttype" if document => found.text(name, &item.media_type),
         "getetag" if document => found.text(name, &format!("\"{}\"", item.etag())),
-        "lockdiscovery" => found.live(name, &discovery(&details.locks, at)),
+        "lockdiscovery" => found.live(name, &discovery(&details.locks, edit_href)),
         "supportedlock" if lockable => found.live(name, SUPPORTED_LOCKS),
         "supportedlock" => found.live(name, ""),
         "version-name" if document => found.live(name, &item.version.to_string()),
@@ -163,8 +163,8 @@ pub fn creation_date(time: Timestamp) -> String {
     time::format(Timestamp::from_micros(time.seconds().saturating_mul(1_000_000)))
 }
 
-/// Returns the content of `lockdiscovery`. `at` is the address of the locked document if that is not the usual one.
-pub fn discovery(locks: &[Lock], at: Option<&str>) -> String {
+/// Returns the content of `lockdiscovery`. `edit_href` takes the place of the document's address below `/dav`.
+pub fn discovery(locks: &[Lock], edit_href: Option<&str>) -> String {
     let now = Timestamp::now();
     let mut out = String::new();
     for lock in locks {
@@ -183,7 +183,7 @@ pub fn discovery(locks: &[Lock], at: Option<&str>) -> String {
         if let Some(path) = &lock.path {
             out.push_str("<D:lockroot><D:href>");
             let usual = || href::write(path, lock.collection);
-            xml::escape(&mut out, &at.filter(|_| !lock.collection).map_or_else(usual, ToOwned::to_owned));
+            xml::escape(&mut out, &edit_href.filter(|_| !lock.collection).map_or_else(usual, ToOwned::to_owned));
             out.push_str("</D:href></D:lockroot>");
         }
         out.push_str("</D:activelock>");

@@ -26,7 +26,7 @@ pub struct DavRequest {
     pub href: String,
     /// Method, URL and header fields.
     pub parts: Parts,
-    /// The document to which an address leads that is not the usual one below `/dav`.
+    /// The document of an address below `/edit`; `None` for an address below `/dav`.
     document: Option<Id>,
     /// Entity tag that the `If` field requires of the target, without quotes.
     demanded: Option<String>,
@@ -41,27 +41,27 @@ impl DavRequest {
         Self { session, path, href: raw, parts, document: None, demanded: None }.with_conditions().await
     }
 
-    /// Takes a request for a document at another address than its own, and evaluates the `If` field.
-    pub async fn at(session: Session, document: Id, path: NodePath, parts: Parts) -> DavResult<Self> {
+    /// Takes a request for a document at an address below `/edit`, and evaluates the `If` field.
+    pub async fn at_edit_address(session: Session, document: Id, path: NodePath, parts: Parts) -> DavResult<Self> {
         refuse_query(&parts)?;
         let href = parts.uri.path().to_owned();
         Self { session, path, href, parts, document: Some(document), demanded: None }.with_conditions().await
     }
 
-    async fn with_conditions(self) -> DavResult<Self> {
-        let mut ask = self;
+    /// Evaluates the `If` field, and gives its lock tokens to the session.
+    async fn with_conditions(mut self) -> DavResult<Self> {
         let mut tokens = Vec::new();
-        if let Some(condition) = headers::condition(&ask.parts.headers)? {
-            ask.judge(&condition).await?;
+        if let Some(condition) = headers::condition(&self.parts.headers)? {
+            self.judge(&condition).await?;
             tokens = condition.tokens();
         }
         // Only the `If` field submits lock tokens. `Lock-Token` merely names the lock to remove.
-        ask.session = ask.session.with_lock_tokens(tokens);
-        Ok(ask)
+        self.session = self.session.with_lock_tokens(tokens);
+        Ok(self)
     }
 
-    /// Returns the address of the item if that is not the usual one.
-    pub fn own_href(&self) -> Option<&str> {
+    /// Returns the address if it is below `/edit`.
+    pub fn edit_href(&self) -> Option<&str> {
         self.document.map(|_| self.href.as_str())
     }
 

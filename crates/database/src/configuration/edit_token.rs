@@ -30,7 +30,7 @@ pub struct EditIdentity {
     pub document: Id,
     /// Password version when it was made.
     pub password_version: i64,
-    /// Time when it was made.
+    /// Time when it was made; 0 if all tokens of the account were ended.
     pub created_at: Timestamp,
     /// Time of the last use, accurate to about a minute.
     pub used_at: Timestamp,
@@ -61,7 +61,7 @@ pub fn touch(tx: &mut Transaction, token: Id, now: Timestamp, unless_after: Time
     tx.execute(TOUCH_EDIT_TOKEN, &params![token, now, unless_after])
 }
 
-/// Ends all tokens of an account, as if they had been made long ago.
+/// Ends all tokens of an account: they count as made at time 0, which is past every limit.
 pub fn end_all(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(END_EDIT_TOKENS, &params![account])
 }

@@ -8,7 +8,7 @@ use async_recursion::async_recursion as boxed;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use model::{Code, Error, Result, Zone};
+use model::{Code, Error, Result};
 use repository::{Caller, Client, Credential, Session};
 
 use crate::protocol::credentials::{self, Credentials};
@@ -182,7 +182,7 @@ impl FromRequestParts<AppState> for Authenticated {
                 .with_code(Code::Unauthenticated)
         })?;
         require_scope(&caller, &parts.method)?;
-        let zone = Zone::parse(&caller.preferences.time_zone).unwrap_or_default();
+        let zone = caller.preferences.zone().unwrap_or_default();
         let mut session = state.repository().as_caller(caller.principal).in_zone(zone);
         if parts.headers.contains_key(LOCK_TOKEN) {
             session = session.with_lock_tokens(lock_tokens(&parts.headers)?);

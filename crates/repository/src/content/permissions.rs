@@ -119,21 +119,12 @@ impl Session {
     /// site and, when the caller is a farm administrator, for any role on a root site.
     #[boxed]
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
-        let registry = self.registry().await?;
-        let wanted = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
-        let name = self.name_of(principal).await?;
-        let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
+        let (wanted, name) = self.role_and_name(role, principal).await?;
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             asking.require_may_give(located, &wanted)?;
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
-            let grant = GrantRow {
-                principal_id: principal,
-                role_id: role,
-                granted_at: Timestamp::now(),
-                granted_by: guard.caller(),
-            };
-            scope::grant(transaction, own, &grant)?;
+            scope::grant(transaction, own, &new_grant(guard, principal, role))?;
             let detail = Detail::from(located.path()).grant(format!("{} to {name}", wanted.name));
             guard.record(transaction, located.node().id, "permissions.grant", detail)
         })
@@ -146,10 +137,7 @@ impl Session {
     /// Those of [`Session::grant`]; `NotFound` when the user or group does not have the role.
     #[boxed]
     pub async fn change_role(&self, target: &Target, principal: Id, from: Id, to: Id) -> Result<()> {
-        let registry = self.registry().await?;
-        let wanted = registry.roles.get(&to).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
-        let name = self.name_of(principal).await?;
-        let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
+        let (wanted, name) = self.role_and_name(to, principal).await?;
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             asking.require_may_give(located, &wanted)?;
@@ -157,18 +145,20 @@ impl Session {
             if scope::revoke(transaction, own, principal, from)? == 0 {
                 return Err(Error::not_found("there is no such grant on this item"));
             }
-            let grant = GrantRow {
-                principal_id: principal,
-                role_id: to,
-                granted_at: Timestamp::now(),
-                granted_by: guard.caller(),
-            };
-            scope::grant(transaction, own, &grant)?;
+            scope::grant(transaction, own, &new_grant(guard, principal, to))?;
             let detail =
                 Detail::from(located.path()).grant(format!("{} to {name}, in place of role {from}", wanted.name));
             guard.record(transaction, located.node().id, "permissions.grant", detail)
         })
         .await
+    }
+
+    /// Returns a role, and the name of a user or group.
+    async fn role_and_name(&self, role: Id, principal: Id) -> Result<(Role, String)> {
+        let registry = self.registry().await?;
+        let role = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
+        let name = self.name_of(principal).await?;
+        Ok((role, name.ok_or_else(|| Error::not_found("there is no such user or group"))?))
     }
 
     /// Refuses to give a role that allows more than the caller may do, and one by which the holder of a stolen session
@@ -242,6 +232,10 @@ impl Session {
         };
         guard.exclusive().allow_reserved_space().write(write).await
     }
+}
+
+fn new_grant(guard: &Guard, principal: Id, role: Id) -> GrantRow {
+    GrantRow { principal_id: principal, role_id: role, granted_at: Timestamp::now(), granted_by: guard.caller() }
 }
 
 /// Returns the distinct roles that a caller has from the grants of a scope; full control for a farm administrator.

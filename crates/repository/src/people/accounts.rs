@@ -250,7 +250,7 @@ impl Session {
     /// `Forbidden` with code `token_scope` for a token that does not cover the whole account.
     #[boxed]
     pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
-        self.require_own_account("change language and colours")?;
+        self.require_own_account("change language, time zone and colours")?;
         let preferences = Preferences::new(&preferences.language, preferences.theme, &preferences.time_zone)?;
         let id = self.principal.id;
         let set = move |tx: &mut Transaction| account::set_preferences(tx, id, &preferences).map(drop);

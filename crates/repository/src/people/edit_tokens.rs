@@ -34,7 +34,7 @@ pub struct EditToken {
     pub name: Name,
 }
 
-/// What the secret in an address leads to.
+/// Result of the look-up of a secret: its document, and its user while it has not ended.
 pub struct EditAccess {
     /// The document.
     pub document: Id,
@@ -83,8 +83,8 @@ impl Session {
 }
 
 impl Repository {
-    /// Returns what the secret in an address for an office program leads to; `None` if it is unknown, or its account is
-    /// disabled.
+    /// Returns the document and the user of the secret in an address for an office program; `None` if it is unknown, or
+    /// its account is disabled.
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` from the configuration database.

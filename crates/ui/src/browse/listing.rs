@@ -12,7 +12,6 @@ use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
 use super::view::{self, Key, Shape, View, Wide};
-use crate::document::edit_in::Program;
 use crate::document::overview;
 use crate::frame::address;
 use crate::frame::format::{self, Icon};
@@ -35,7 +34,7 @@ pub struct Row<'a> {
     /// The item.
     pub id: Id,
     /// Permitted operations, as words for the scripts.
-    pub can: &'static str,
+    pub can: String,
     /// Cells of the row.
     pub cells: Vec<CellContent<'a>>,
     /// Title of the group that begins with this row, or empty.
@@ -135,8 +134,6 @@ struct Listing<'a> {
     /// True if the column values of several rows can be edited at once.
     may_tag: bool,
     totals: Option<Totals>,
-    /// All programs that edit documents, for the menu of a row.
-    programs: [Program; 4],
 }
 
 impl Listing<'_> {
@@ -270,7 +267,6 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
         totals: contents.totals,
-        programs: Program::ALL,
         place: &found.place,
         here,
     })
@@ -416,18 +412,15 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
 
 /// Returns a row without cells, for an item inside the place whose page is `here`.
 pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
+    let can = [(Right::Edit, "edit"), (Right::Delete, "delete"), (Right::ManagePermissions, "share")];
     Row {
         id: item.id,
-        can: match [Right::Edit, Right::Delete, Right::ManagePermissions].map(|right| item.rights.has(right)) {
-            [true, true, true] => "edit delete share",
-            [true, true, false] => "edit delete",
-            [true, false, true] => "edit share",
-            [true, false, false] => "edit",
-            [false, true, true] => "delete share",
-            [false, true, false] => "delete",
-            [false, false, true] => "share",
-            [false, false, false] => "",
-        },
+        can: can
+            .into_iter()
+            .filter(|(right, _)| item.rights.has(*right))
+            .map(|(_, word)| word)
+            .collect::<Vec<_>>()
+            .join(" "),
         cells: Vec::new(),
         heading: String::new(),
         kind: item.kind,

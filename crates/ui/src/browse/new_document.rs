@@ -49,7 +49,7 @@ const fn blank(extension: &'static str, label: &'static str, bytes: &'static [u8
     Blank { extension, label, bytes }
 }
 
-/// What a new document begins with.
+/// Initial content of a new document.
 enum Beginning {
     Blank(&'static Blank),
     Template(Id),
@@ -120,7 +120,7 @@ pub async fn ask(visit: Visit, Path(id): Path<String>) -> PageResult {
     Ok(html(&form(&visit.page, &place, &templates, "", &first)))
 }
 
-/// Creates a document, and leads to where it is edited.
+/// Creates a document. A text opens in the editor, any other document on its page.
 pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let place = find(&visit, &id).await?;
@@ -149,7 +149,10 @@ async fn create(session: &Session, place: &Item, name: &str, kind: &str) -> Resu
         Beginning::Template(id) => {
             let template = session.item(&Target::Id(id)).await?;
             if template.kind != NodeKind::Document {
-                return Err(Error::conflict("a new document begins with a document"));
+                return Err(Error::conflict(format!(
+                    "\"{}\" is not a document: choose a template of the list",
+                    template.name
+                )));
             }
             let extension = template.name.rsplit_once('.').map_or("", |(_, end)| end);
             let name = Name::new(with_extension(name, extension))?;

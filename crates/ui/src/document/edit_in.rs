@@ -88,7 +88,7 @@ impl Program {
 
 /// Returns the programs that edit a document of this name: first the one that made such documents popular.
 pub fn programs(name: &str) -> Vec<Program> {
-    let extension = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_lowercase());
+    let extension = model::extension(name);
     let edits = |program: &Program| program.extensions().split(' ').any(|one| one == extension);
     let mut found: Vec<Program> = Program::ALL.into_iter().filter(edits).collect();
     if ["odt", "ods", "odp"].contains(&extension.as_str()) {
@@ -131,14 +131,14 @@ pub async fn open(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     }))
 }
 
-/// What a page of a document asks for while it is open.
+/// Answer to the page of a document, which asks for it while it is open.
 #[derive(Serialize)]
 struct State {
     mark: String,
 }
 
-/// Returns a mark that changes whenever the page of a document would look different: with a new version, a lock or a
-/// check-out.
+/// Returns a mark that changes with the version, the lock and the check-out of a document. Its page reloads when the
+/// mark differs.
 pub fn mark_of(item: &Item) -> String {
     let mut mark = item.version_id.unwrap_or(item.id).to_string();
     for holder in [item.locked_by, item.check_out.map(|held| held.by)] {

@@ -77,13 +77,18 @@ pub async fn follow(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     Ok(done(&sent.fields.next(&address::browse(&item.path)), &Flash::new(key, item.name)))
 }
 
+/// Returns how long a link may last, for its field.
+pub fn limit_hint(page: &Page, most: u32) -> String {
+    match most > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
+        true => page.f2("link.days-hint-proof", most, MAX_DAYS_WITHOUT_FRESH_SIGN_IN),
+        false => page.f1("link.days-hint", most),
+    }
+}
+
 fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) -> Form<'a> {
     let days = typed.map_or_else(|| USUAL_DAYS.min(most).to_string(), |fields| fields.text("days"));
     let uses = typed.map(|fields| fields.text("uses")).unwrap_or_default();
-    let limit = match most > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
-        true => page.f2("link.days-hint-proof", most, MAX_DAYS_WITHOUT_FRESH_SIGN_IN),
-        false => page.f1("link.days-hint", most),
-    };
+    let limit = limit_hint(page, most);
     Form {
         page,
         title: page.f1("link.new-of", &item.name),

@@ -69,7 +69,7 @@ struct DocumentPage<'a> {
     programs: Vec<Program>,
     /// True if the caller can edit the text in the browser.
     edits_text: bool,
-    /// Changes with everything that the page shows of the present state.
+    /// Mark of the shown state: see [`edit_in::mark_of`].
     mark: String,
     free: bool,
     may_delete: bool,
@@ -103,7 +103,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let deeds = if may_see { deeds(visit, &target).await? } else { Vec::new() };
     let links = if item.rights.has(Right::Edit) { links::of(visit, item).await? } else { None };
     let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
-    let may_write = item.rights.has(Right::Edit) && (own || item.check_out.is_none());
+    let free = own || item.check_out.is_none();
+    let may_write = item.rights.has(Right::Edit) && free;
     Ok(html(&DocumentPage {
         page: &visit.page,
         icon: names::icon_of(item),
@@ -123,8 +124,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         programs: if may_write { edit_in::programs(&item.name) } else { Vec::new() },
         edits_text: may_write && page_document::is_text(item),
         mark: edit_in::mark_of(item),
-        free: own || item.check_out.is_none(),
-        may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),
+        free,
+        may_delete: item.rights.has(Right::Delete) && free,
         may_override: item.rights.has(Right::Override),
         may_permit: item.rights.has(Right::ManagePermissions),
         fault: item.version_id.and_then(|id| versions::fault_of(&faults, id)),

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use model::{Error, Id, NodeKind, PrincipalKind, Result, Right, Role};
-use repository::{Item, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, Target};
+use repository::{Item, Target};
 
 use super::links::{self, LinkRow, USUAL_DAYS};
 use crate::frame::address;
@@ -15,11 +15,11 @@ use crate::frame::page::{Page, html};
 use crate::frame::refuse;
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::site::permissions::{give, place_name};
-use crate::wording::rights::{role_name, words};
+use crate::wording::rights::{role_choices, role_name};
 use crate::wording::{names, people};
 use http_core::server::error;
 
-/// Who has which role.
+/// A person or group with a role on the item.
 struct Holder {
     principal: Id,
     name: String,
@@ -47,14 +47,14 @@ struct Links {
     limit: String,
 }
 
-/// What was typed or done.
+/// Outcome of a form of the dialog.
 #[derive(Default)]
 struct Done {
-    /// What was done; empty for nothing.
+    /// Message about what was done; empty for none.
     said: String,
-    /// Reason why it was not done; empty for none.
+    /// Reason of a refusal; empty for none.
     fault: String,
-    /// The person that was typed, if it has to be corrected.
+    /// Name as it was typed, if it has to be corrected.
     who: String,
     role: Option<Id>,
 }
@@ -104,20 +104,13 @@ async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
     let ids: Vec<Id> = table.grants.iter().map(|grant| grant.principal).collect();
     let found = visit.session.principal_names(&ids).await?;
     let roles = visit.session.roles().await?;
-    let choices = |chosen: Id| -> Vec<Choice> {
-        let choice = |role: &Role| {
-            Choice::new(role.id.to_string(), role_name(page, role.id, &role.name), role.id == chosen)
-                .hint(words(page, role.rights).join(", "))
-        };
-        roles.iter().map(choice).collect()
-    };
     let holders = table.grants.iter().map(|grant| Holder {
         principal: grant.principal,
         name: names::name_of(&found, grant.principal),
         group: found.get(&grant.principal).is_some_and(|name| name.kind == PrincipalKind::Group),
         role: grant.role,
         role_name: role_name(page, grant.role, &grant.role_name),
-        roles: choices(grant.role),
+        roles: role_choices(page, &roles, grant.role),
     });
     let holders = holders.collect();
     let from = match table.own {
@@ -129,7 +122,12 @@ async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
         }
     };
     let chosen = done.role.unwrap_or(Role::READ);
-    Ok(People { holders, from, roles: choices(chosen), suggestions: people::suggestions(&visit.session).await? })
+    Ok(People {
+        holders,
+        from,
+        roles: role_choices(page, &roles, chosen),
+        suggestions: people::suggestions(&visit.session).await?,
+    })
 }
 
 async fn links_of(visit: &Visit, item: &Item) -> Result<Option<Links>> {
@@ -137,10 +135,7 @@ async fn links_of(visit: &Visit, item: &Item) -> Result<Option<Links>> {
         return Ok(None);
     }
     let Some(rule) = visit.session.link_rule(&Target::Id(item.id)).await? else { return Ok(None) };
-    let limit = match rule.most_days > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
-        true => visit.page.f2("link.days-hint-proof", rule.most_days, MAX_DAYS_WITHOUT_FRESH_SIGN_IN),
-        false => visit.page.f1("link.days-hint", rule.most_days),
-    };
+    let limit = links::limit_hint(&visit.page, rule.most_days);
     let rows = links::of(visit, item).await?.unwrap_or_default();
     Ok(Some(Links { rows, days: USUAL_DAYS.min(rule.most_days), limit }))
 }

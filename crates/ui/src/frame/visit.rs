@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Id, Preferences, Result, Zone};
+use model::{Id, Preferences, Result};
 use repository::{Client, Credential, Session};
 
 use super::fault::Fault;
@@ -84,8 +84,7 @@ impl FromRequestParts<AppState> for Visit {
         if let Some(language) = Language::parse(&caller.preferences.language) {
             page.language = language;
         }
-        // A zone that a later version of the time zone database does not have is that of the browser again.
-        if let Ok(zone) = Zone::parse(&caller.preferences.time_zone) {
+        if let Some(zone) = caller.preferences.zone() {
             page.zone = zone;
         }
         if let Some(reader) = parts.extensions.get::<PageUser>() {

@@ -219,7 +219,7 @@ fn tools(page: &Page) -> [Tool; 10] {
     ]
 }
 
-/// Saves a page. If that fails, the editor is shown again with what was typed.
+/// Saves a page or another text. If that fails, the editor is shown again with what was typed.
 pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     let id: Id = id.parse()?;
@@ -233,21 +233,21 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         is_overtaken: false,
     };
     let publish = fields.text("do") == "publish";
+    let item = visit.session.item(&Target::Id(id)).await?;
+    // The length is not checked here: somebody may have saved a longer text meanwhile, and the user may replace it.
+    if !preview::is_text(&item) {
+        return Err(not_editable(&item).into());
+    }
+    let media_type = if preview::is_markdown(&item) { MARKDOWN.to_owned() } else { item.media_type };
     let options = UploadOptions {
         comment: draft.comment.clone(),
+        media_type: Some(media_type),
         publish,
         // A second click sends the same, and is no other person's change.
         idempotency_key: Some(key_of(&draft, publish)),
         preconditions: Preconditions { if_match: Some(vec![draft.base.clone()]), ..Preconditions::default() },
         ..UploadOptions::default()
     };
-    let item = visit.session.item(&Target::Id(id)).await?;
-    // A text that somebody has replaced by a longer one meanwhile is saved over, if the user wants that.
-    if !preview::is_text(&item) {
-        return Err(not_editable(&item).into());
-    }
-    let media_type = if preview::is_markdown(&item) { MARKDOWN } else { &item.media_type };
-    let options = UploadOptions { media_type: Some(media_type.to_owned()), ..options };
     let text = draft.line_ends.write(&draft.text);
     let error = match store(&visit.session, &Destination::Document(id), options, text).await {
         Ok(saved) => {

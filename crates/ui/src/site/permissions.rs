@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
-use crate::frame::form::{Choice, Field, Form, Input};
+use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
-use crate::wording::rights::{role_name, words};
+use crate::wording::rights::{role_choices, role_name, words};
 use crate::wording::{names, people};
 
 /// Query parameters: the user or group to explain.
@@ -147,10 +147,7 @@ async fn explain(visit: &Visit, target: &Target, way: &[Item], text: &str) -> Re
 
 async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) -> Result<Form<'a>> {
     let page = &visit.page;
-    let choices = visit.session.roles().await?.into_iter().map(|role| {
-        let rights = words(page, role.rights).join(", ");
-        Choice::new(role.id.to_string(), role_name(page, role.id, &role.name), role.id == chosen).hint(rights)
-    });
+    let choices = role_choices(page, &visit.session.roles().await?, chosen);
     let mut field =
         Field::of("who", page.s("permissions.who"), Input::Suggest(people::suggestions(&visit.session).await?));
     who.clone_into(&mut field.value);
@@ -161,7 +158,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
         action: format!("/items/{}/permissions/grant", item.id),
         fields: vec![
             field.required().hint(page.s("permissions.who-hint")),
-            Field::of("role", page.s("permissions.role"), Input::Radio(choices.collect())),
+            Field::of("role", page.s("permissions.role"), Input::Radio(choices)),
         ],
         submit: page.s("permissions.grant").into(),
         danger: false,

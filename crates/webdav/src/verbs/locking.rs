@@ -30,7 +30,7 @@ pub async fn lock(ask: DavRequest, body: Body) -> DavResult {
     let (target, created) = present_or_new(&ask).await?;
     let given = ask.session.lock(&target, wish).await.map_err(|error| Failure::from(error).conflicting_lock())?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    let mut response = discovered(status, &given, ask.own_href());
+    let mut response = discovered(status, &given, ask.edit_href());
     if let Some(token) = given.token()
         && let Ok(token) = HeaderValue::from_str(&format!("<{token}>"))
     {
@@ -74,9 +74,7 @@ async fn refresh(ask: &DavRequest, seconds: u64) -> DavResult {
     let mut last = Error::invalid("a lock is refreshed with its token in the field If; a new lock needs a body");
     for token in tokens {
         match ask.session.refresh_lock(&ask.target(), &token, seconds).await {
-            Ok(lock) => {
-                return Ok(discovered(StatusCode::OK, &lock, ask.own_href()));
-            }
+            Ok(lock) => return Ok(discovered(StatusCode::OK, &lock, ask.edit_href())),
             Err(error) => last = error,
         }
     }
@@ -85,8 +83,8 @@ async fn refresh(ask: &DavRequest, seconds: u64) -> DavResult {
     Err(if unknown { failure.with_status(StatusCode::PRECONDITION_FAILED) } else { failure })
 }
 
-fn discovered(status: StatusCode, lock: &Lock, at: Option<&str>) -> Response {
-    let inner = live_properties::discovery(std::slice::from_ref(lock), at);
+fn discovered(status: StatusCode, lock: &Lock, edit_href: Option<&str>) -> Response {
+    let inner = live_properties::discovery(std::slice::from_ref(lock), edit_href);
     let body = format!("{HEAD}<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>{inner}</D:lockdiscovery></D:prop>\n");
     xml_response(status, body)
 }

@@ -60,7 +60,7 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> DavResult {
         _ => String::new(),
     };
     let listing = Listing {
-        at: ask.own_href().map(ToOwned::to_owned),
+        edit_href: ask.edit_href().map(ToOwned::to_owned),
         session: ask.session,
         target: top.item.id.into(),
         asked: Arc::new(asked),
@@ -140,8 +140,8 @@ pub fn root(headers: &HeaderMap) -> DavResult {
 
 /// State of a listing in progress.
 struct Listing {
-    /// Address of the item if that is not the usual one.
-    at: Option<String>,
+    /// Address of the document if it is below `/edit`.
+    edit_href: Option<String>,
     session: Session,
     target: Target,
     asked: Arc<Asked>,
@@ -161,7 +161,7 @@ impl Listing {
     /// Returns the response body. The first page is read before the status is sent; later errors abort the response.
     async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
         let mut first = BEGIN.to_owned();
-        live_properties::response(&mut first, top, &self.asked, self.space, self.at.as_deref());
+        live_properties::response(&mut first, top, &self.asked, self.space, self.edit_href.as_deref());
         first.push_str(beyond);
         if !self.piece(&mut first).await? {
             first.push_str(END);

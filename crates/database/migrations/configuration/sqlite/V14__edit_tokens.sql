@@ -1,5 +1,5 @@
--- Tokens in addresses with which office programs edit one document. They end with the password and soon after the last
--- use.
+-- Tokens in addresses with which office programs edit one document. A token ends with a change of the password, an hour
+-- after its last use, or after a day; created_at is 0 for one that was ended before.
 CREATE TABLE edit_token (
     id INTEGER NOT NULL PRIMARY KEY,
     account_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,

@@ -127,9 +127,17 @@ pub enum Authentication {
     /// Access to the data directory: commands and the server's own work.
     Command,
     /// The password in the request itself.
-    Password,
-    /// The password, given at this time of the session.
-    Session(Timestamp),
+    Password {
+        /// Version of the password, which grows with every change of it.
+        version: i64,
+    },
+    /// A session that began with the password.
+    Session {
+        /// The session.
+        id: Id,
+        /// Time when the password was given for the last time.
+        proved_at: Timestamp,
+    },
     /// A token, which anyone who finds it can use.
     Token,
 }

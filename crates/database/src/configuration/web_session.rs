@@ -16,6 +16,8 @@ statements! {
         a.theme, a.time_zone, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at, s.proved_at \
         FROM web_session s JOIN account a ON a.id = s.account_id CROSS JOIN farm f \
         WHERE s.hash = $1 AND NOT a.disabled";
+    SESSION_EXISTS = "SELECT 1 FROM web_session s JOIN account a ON a.id = s.account_id \
+        AND a.password_version = s.password_version WHERE a.id = $1 AND s.id = $2 AND NOT a.disabled";
     LIST_SESSIONS = "SELECT s.id, s.created_at, s.expires_at, s.seen_at, s.address, s.agent, s.proved_at, \
         s.proved_address FROM web_session s \
         JOIN account a ON a.id = s.account_id AND a.password_version = s.password_version \
@@ -105,6 +107,11 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<SessionI
             proved_at: row.get(13)?,
         })
     })
+}
+
+/// Returns whether an enabled account has this session, which began with its present password.
+pub fn exists(reader: &mut Reader, account: Id, session: Id) -> Result<bool> {
+    Ok(reader.find(SESSION_EXISTS, &params![account, session], |_| Ok(()))?.is_some())
 }
 
 /// Up to `limit` sessions of an account that are still valid at `now` and were used after `seen_after`, newest first.

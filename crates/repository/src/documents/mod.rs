@@ -22,5 +22,5 @@ pub(crate) use open::require_draft;
 pub(crate) use pending_blob::{PendingBlob, needs_confirmation};
 pub(crate) use rules::{charge, library_of, next_number, release_versions, trim};
 pub(crate) use save::{DestinationFolder, SavePlan, UsageDelta};
-pub(crate) use succession::{Succession, checkout_required, record_replaced, succeed};
+pub(crate) use succession::{Succession, record_replaced, succeed};
 pub(crate) use upload::media_type;

@@ -4,9 +4,10 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Code, Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_application_file};
+use model::{Id, LibrarySettings, Result, VersionNumber, Versioning, is_application_file};
 
 use crate::content::event_detail::{Detail, WORKING_COPY};
+use crate::session::errors::checkout_required;
 use crate::session::guard::{Checked, Guard};
 
 use super::rules::{forget_submission, next_number, trim};
@@ -91,12 +92,6 @@ pub(crate) fn record_replaced(
         guard.record(transaction, stored.node_id, "version.publish", Detail::from(path).fact(stored.number))?;
     }
     Ok(())
-}
-
-/// Error for a change without a check-out in a library that demands one.
-pub(crate) fn checkout_required(document: &str) -> Error {
-    Error::conflict(format!("\"{document}\" must be checked out before it is changed"))
-        .with_code(Code::CheckoutRequired)
 }
 
 /// Returns whether a document has a single version.

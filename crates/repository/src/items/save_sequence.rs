@@ -14,8 +14,9 @@ use model::{
     is_temporary_file, is_temporary_folder,
 };
 
-use crate::documents::{checkout_required, library_of};
+use crate::documents::library_of;
 use crate::session::caller::ReadDuration;
+use crate::session::errors::checkout_required;
 use crate::session::guard::{Checked, Guard};
 use crate::{Lock, Session};
 

@@ -3,7 +3,7 @@
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{
-    account, event, farm, group, known_device, principal, profile, saved_search, token, web_session,
+    account, edit_token, event, farm, group, known_device, principal, profile, saved_search, token, web_session,
 };
 use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
@@ -323,6 +323,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
     if after.disabled {
         web_session::remove_all(tx, after.id)?;
         known_device::remove_all(tx, after.id)?;
+        edit_token::end_all(tx, after.id)?;
     }
     set_terms(tx, after)
 }

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use database::configuration::{edit_token, event};
+use database::configuration::edit_token::{self, NewEditToken};
+use database::configuration::event;
 use database::{Reader, Transaction};
 use model::{Authentication, Code, Error, Id, Limits, Name, NodeKind, Result, Right, Timestamp, TokenScope};
 
@@ -13,7 +14,7 @@ use super::accounts::missing;
 use super::caller::{Caller, Credential};
 use super::identity::{CLOCK_TOLERANCE, CredentialRow, count};
 use super::secret::{self, SecretKind};
-use crate::session::errors::{held_by, held_by_another};
+use crate::session::errors::{checkout_required, held_by, held_by_another};
 use crate::{Repository, Session, Target};
 
 /// Time after the last use at which a token ends.
@@ -23,8 +24,9 @@ const LONGEST: Duration = Duration::from_hours(24);
 /// Time after the last use for which an ended token is kept. Its address then still names the document to those who
 /// sign in.
 pub(super) const ENDED_EDIT_TOKENS: Duration = Duration::from_hours(7 * 24);
-/// Limit on the tokens of one account. A new one replaces the oldest.
-const MAX_EDIT_TOKENS: usize = 100;
+/// Limit on the tokens of one account. A new one replaces the one that was not used for the longest time, unless all
+/// are in use.
+pub(super) const MAX_EDIT_TOKENS: usize = 1_000;
 
 /// The right to edit one document, for an address.
 pub struct EditToken {
@@ -48,7 +50,9 @@ impl Session {
     /// # Errors
     /// `NotFound`; `Forbidden` for callers who may not edit the document, and with code `token_scope` for callers with
     /// a token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document
-    /// that another user has checked out.
+    /// that another user has checked out; `Conflict` with code `checkout_required` for a document that has to be
+    /// checked out first; `Exhausted` with code `too_many_tokens` for callers who opened 1,000 documents within
+    /// an hour.
     #[boxed]
     pub async fn create_edit_token(&self, document: &Target) -> Result<EditToken> {
         if self.principal.proof == Authentication::Token {
@@ -67,14 +71,28 @@ impl Session {
             let holder = names.get(&held.by).map(|holder| held_by(&item.name, &holder.name));
             return Err(holder.unwrap_or_else(|| held_by_another(&item.name)));
         }
+        // The program would open the document and could not save it.
+        if item.check_out.is_none() && self.library_settings(&item.id.into()).await?.require_checkout {
+            return Err(checkout_required(&item.name));
+        }
         let (secret, hash) = secret::new(SecretKind::Edit)?;
         let (token, account, now) = (self.repository.inner.ids.next(), self.principal.id, Timestamp::now());
+        let session = match self.principal.proof {
+            Authentication::Session { id, .. } => id,
+            _ => Id::NONE,
+        };
         let detail = format!("{} (item {})", item.path, item.id);
+        let asking = self.clone();
         let create = move |tx: &mut Transaction| {
-            if edit_token::insert(tx, account, token, item.id, &hash, now)? == 0 {
+            asking.require_present_proof(tx)?;
+            let new = NewEditToken { account, session, token, document: item.id, now };
+            if edit_token::insert(tx, &new, &hash)? == 0 {
                 return Err(missing(account));
             }
-            edit_token::trim(tx, account, MAX_EDIT_TOKENS)?;
+            if edit_token::trim(tx, account, MAX_EDIT_TOKENS, now.before(IDLE))? > MAX_EDIT_TOKENS as u64 {
+                let text = format!("you have opened {MAX_EDIT_TOKENS} documents in office programs: wait an hour");
+                return Err(Error::exhausted(text).with_code(Code::TooManyTokens));
+            }
             event::record(tx, now, account, "token.edit", &format!("account {account}, token {token}"), &detail)
         };
         self.repository.inner.configuration.write(create).await?;

@@ -131,7 +131,7 @@ impl Repository {
             let found = found.filter(|found| found.password_version == found.identity.password_version);
             Ok(found.map(|found| CredentialRow {
                 credential: Credential::Session { id: found.session, csrf_key },
-                proof: Authentication::Session(found.proved_at),
+                proof: Authentication::Session { id: found.session, proved_at: found.proved_at },
                 limits: Limits::NONE,
                 has_places: false,
                 networks: Vec::new(),
@@ -290,11 +290,8 @@ fn caller(
     credential: Credential,
 ) -> Result<Caller> {
     let preferences = std::mem::take(&mut identity.preferences);
-    Ok(Caller {
-        principal: principal(reader, identities, identity, Authentication::Password)?,
-        credential,
-        preferences,
-    })
+    let proof = Authentication::Password { version: identity.password_version };
+    Ok(Caller { principal: principal(reader, identities, identity, proof)?, credential, preferences })
 }
 
 pub(super) fn count(credential: &'static str, found: bool) {

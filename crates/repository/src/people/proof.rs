@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use database::Transaction;
-use database::configuration::{event, web_session};
+use database::configuration::{account, event, web_session};
+use database::{Reader, Transaction};
 use model::{Authentication, Code, Error, Id, Result, Timestamp};
 
 use crate::Session;
@@ -21,10 +21,10 @@ const FRESH: Duration = Duration::from_secs(10 * 60);
 /// Returns whether a proof is fresh at `now`.
 fn is_fresh(proof: Authentication, now: Timestamp) -> bool {
     match proof {
-        Authentication::Command | Authentication::Password => true,
+        Authentication::Command | Authentication::Password { .. } => true,
         // A time further in the future was recorded by a clock that ran ahead. Such a proof would stay fresh for too
         // long.
-        Authentication::Session(at) => at > now.before(FRESH) && at <= now.after(FRESH),
+        Authentication::Session { proved_at: at, .. } => at > now.before(FRESH) && at <= now.after(FRESH),
         Authentication::Token => false,
     }
 }
@@ -50,6 +50,27 @@ impl Session {
                  send the password with Basic"
             ),
         };
+        Err(Error::forbidden(text).with_code(Code::FreshSignInNeeded))
+    }
+
+    /// Refuses if the caller's session has ended or the password has changed since the request began. A request can be
+    /// held open for minutes, and what it makes may outlive both.
+    ///
+    /// # Errors
+    /// `Forbidden` with code `fresh_sign_in_needed`.
+    pub(super) fn require_present_proof(&self, reader: &mut Reader) -> Result<()> {
+        let own = self.principal.id;
+        let is_present = match self.principal.proof {
+            Authentication::Command | Authentication::Token => true,
+            Authentication::Password { version } => {
+                account::find_identity(reader, own)?.is_some_and(|identity| identity.password_version == version)
+            }
+            Authentication::Session { id, .. } => web_session::exists(reader, own, id)?,
+        };
+        if is_present {
+            return Ok(());
+        }
+        let text = "your session has ended, or your password was changed meanwhile: sign in again";
         Err(Error::forbidden(text).with_code(Code::FreshSignInNeeded))
     }
 
@@ -83,14 +104,14 @@ mod tests {
     #[test]
     fn a_proof_is_fresh_for_ten_minutes_whatever_the_clock_does() {
         let at = |seconds: i64| Timestamp::from_micros((1_000_000 + seconds) * 1_000_000);
-        let fresh = |seconds: i64| is_fresh(Authentication::Session(at(seconds)), at(0));
+        let fresh = |seconds: i64| is_fresh(Authentication::Session { id: Id::new(1), proved_at: at(seconds) }, at(0));
         assert!(fresh(0));
         assert!(fresh(-599));
         assert!(fresh(30));
         assert!(!fresh(-600));
         assert!(!fresh(601));
         assert!(!fresh(-1_000_000));
-        assert!(is_fresh(Authentication::Password, at(0)));
+        assert!(is_fresh(Authentication::Password { version: 1 }, at(0)));
         assert!(is_fresh(Authentication::Command, at(0)));
         assert!(!is_fresh(Authentication::Token, at(0)));
     }

@@ -95,8 +95,9 @@ impl Session {
         };
         let (secret, hash) = secret::new(SecretKind::Token)?;
         let (created, actor) = (token.clone(), self.principal.id);
-        let repetition = self.repetition.clone();
+        let (repetition, asking) = (self.repetition.clone(), self.clone());
         let create = move |tx: &mut Transaction| {
+            asking.require_present_proof(tx)?;
             if let Some(created) = repetition.find(tx)? {
                 return Err(Error::conflict(format!(
                     "this idempotency key already made the token {created}, whose secret is shown only once: revoke \

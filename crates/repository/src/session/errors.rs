@@ -23,6 +23,12 @@ pub(crate) fn held_by_another(document: &str) -> Error {
         .with_code(Code::CheckedOut)
 }
 
+/// Error for a change without a check-out in a library that demands one.
+pub(crate) fn checkout_required(document: &str) -> Error {
+    Error::conflict(format!("\"{document}\" must be checked out before it is changed"))
+        .with_code(Code::CheckoutRequired)
+}
+
 /// Returns the error for a checked-out document in a folder that the caller may not know of.
 pub(crate) fn checked_out_within(folder: &str) -> Error {
     Error::locked(format!("something in \"{folder}\" is checked out by another user: wait until it is checked in"))

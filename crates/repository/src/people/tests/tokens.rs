@@ -129,7 +129,7 @@ async fn a_session_proves_itself_anew(farm: Farm) {
     assert!(!session().await.0.is_fresh());
     stale.prove(id, PASSWORD, &client("10.0.0.2")).await.unwrap();
     let (fresh, _) = session().await;
-    assert!(matches!(fresh.principal().proof, Authentication::Session(_)));
+    assert!(matches!(fresh.principal().proof, Authentication::Session { .. }));
     let outcomes = sensitive(&farm, &fresh).await;
     assert!(outcomes.iter().all(|outcome| ["ok", "not_found"].contains(outcome)), "{outcomes:?}");
     let listed = &fresh.web_sessions(bob).await.unwrap()[0];

@@ -6,6 +6,7 @@ use axum::http::request::Parts;
 use model::{Code, Error, ErrorKind, Id, NodePath};
 use repository::{Destination, DetailOptions, Details, Preconditions, Session, Target};
 
+use http_core::protocol::segments;
 use http_core::server::request_body;
 use http_core::transfer::conditions;
 
@@ -132,9 +133,13 @@ impl DavRequest {
     /// Returns the state of the resource at a URL. A URL outside of this server has no state.
     async fn present(&self, address: &str) -> DavResult<Present> {
         let local = headers::local_path(&self.parts.headers, address);
-        let local = local.and_then(|path| if path == self.href { Ok(self.path.clone()) } else { href::parse(&path) });
-        let Ok(path) = local else { return Ok(Present::default()) };
+        let Ok(local) = local else { return Ok(Present::default()) };
         let wanted = DetailOptions { properties: false, locks: true };
+        // Programs encode the names of one address in different ways.
+        if self.document.is_some() && names_same(&local, &self.href) {
+            return Ok(state(&self.session.details(&self.target(), wanted).await?));
+        }
+        let Ok(path) = href::parse(&local) else { return Ok(Present::default()) };
         match self.session.details(&path.clone().into(), wanted).await {
             Ok(details) => Ok(state(&details)),
             Err(error) if error.kind() == ErrorKind::NotFound => self.locks_covering_missing(&path, wanted).await,
@@ -156,6 +161,11 @@ impl DavRequest {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Returns whether two percent-encoded paths name the same resource.
+fn names_same(one: &str, other: &str) -> bool {
+    one == other || segments::decode(one).is_ok_and(|names| segments::decode(other).is_ok_and(|others| names == others))
 }
 
 fn state(details: &Details) -> Present {

@@ -43,7 +43,8 @@ pub async fn lock(ask: DavRequest, body: Body) -> DavResult {
 async fn present_or_new(ask: &DavRequest) -> DavResult<(Target, bool)> {
     match ask.session.item(&ask.target()).await {
         Ok(item) => return Ok((item.id.into(), false)),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        // An address for an office program is that of one document, and no name for a new one.
+        Err(error) if error.kind() == ErrorKind::NotFound && ask.edit_href().is_none() => {}
         Err(error) => return Err(error.into()),
     }
     require_use(ask).await?;

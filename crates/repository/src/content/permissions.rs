@@ -138,17 +138,19 @@ impl Session {
     #[boxed]
     pub async fn change_role(&self, target: &Target, principal: Id, from: Id, to: Id) -> Result<()> {
         let (wanted, name) = self.role_and_name(to, principal).await?;
+        let lost = self.grant_words(from, principal).await?;
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             asking.require_may_give(located, &wanted)?;
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
             if scope::revoke(transaction, own, principal, from)? == 0 {
-                return Err(Error::not_found("there is no such grant on this item"));
+                return Err(no_grant());
             }
             scope::grant(transaction, own, &new_grant(guard, principal, to))?;
-            let detail =
-                Detail::from(located.path()).grant(format!("{} to {name}, in place of role {from}", wanted.name));
-            guard.record(transaction, located.node().id, "permissions.grant", detail)
+            let of = |words: String| Detail::from(located.path()).grant(words);
+            guard.record(transaction, located.node().id, "permissions.revoke", of(lost.clone()))?;
+            let given = format!("{} to {name}", wanted.name);
+            guard.record(transaction, located.node().id, "permissions.grant", of(given))
         })
         .await
     }
@@ -159,6 +161,14 @@ impl Session {
         let role = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
         let name = self.name_of(principal).await?;
         Ok((role, name.ok_or_else(|| Error::not_found("there is no such user or group"))?))
+    }
+
+    /// Returns a grant in words for the audit log, even if its role, user or group has been deleted.
+    async fn grant_words(&self, role: Id, principal: Id) -> Result<String> {
+        let registry = self.registry().await?;
+        let role = registry.roles.get(&role).map_or_else(|| format!("role {role}"), |role| role.name.clone());
+        let name = self.name_of(principal).await?;
+        Ok(format!("{role} from {}", name.unwrap_or_else(|| principal.to_string())))
     }
 
     /// Refuses to give a role that allows more than the caller may do, and one by which the holder of a stolen session
@@ -182,12 +192,13 @@ impl Session {
     /// Revokes a role from a user or group.
     #[boxed]
     pub async fn revoke(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
+        let lost = self.grant_words(role, principal).await?;
         self.change_permissions(target, move |transaction, guard, located| {
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
             if scope::revoke(transaction, own, principal, role)? == 0 {
-                return Err(Error::not_found("there is no such grant on this item"));
+                return Err(no_grant());
             }
-            let detail = Detail::from(located.path()).grant(format!("role {role} from {principal}"));
+            let detail = Detail::from(located.path()).grant(lost.clone());
             guard.record(transaction, located.node().id, "permissions.revoke", detail)
         })
         .await
@@ -256,6 +267,10 @@ pub(crate) fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id
 fn hide_measured(transaction: &mut Transaction<'_>, located: &Located, scope: Id) -> Result<()> {
     let containers: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
     measurement::scope_changed(transaction, located.collection.id, &containers, scope)
+}
+
+fn no_grant() -> Error {
+    Error::not_found("there is no such grant on this item: look at the present ones")
 }
 
 fn inherits() -> Error {

@@ -2,7 +2,7 @@
 
 use crate::support::{at, each_farm, get, names, put};
 use model::{ErrorKind, Limits, Name, Principal, Role, TokenScopes};
-use repository::Bin;
+use repository::{AuditFilter, Bin};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_finds_nothing_and_changes_nothing() {
@@ -161,6 +161,36 @@ async fn a_recycle_bin_is_for_its_person_and_for_who_manages_the_site() {
         assert_eq!(one.restore(root, entry).await.unwrap_err().kind(), ErrorKind::NotFound);
         admin.restore(root, entry).await.unwrap();
         assert_eq!(get(&two, "Documents/x").await.unwrap(), "x");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_role_is_recorded_as_taken_and_given() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/Offers/a.txt", "a").await.unwrap();
+        let (id, session) = farm.person("guest").await;
+        let name = session.principal().display_name.clone();
+        let offers = at("Documents/Offers");
+        admin.break_inheritance(&offers, false).await.unwrap();
+        admin.grant(&offers, id, Role::READ).await.unwrap();
+        admin.change_role(&offers, id, Role::READ, Role::CONTRIBUTE).await.unwrap();
+        let gone = admin.change_role(&offers, id, Role::READ, Role::CONTRIBUTE).await.unwrap_err();
+        assert_eq!(gone.kind(), ErrorKind::NotFound);
+        admin.revoke(&offers, id, Role::CONTRIBUTE).await.unwrap();
+        let collection = admin.item(&offers).await.unwrap().collection_id;
+        let log = admin.audit_log(collection, AuditFilter::default(), None, 4).await.unwrap();
+        let told: Vec<_> = log.items.iter().map(|event| (event.action.as_str(), event.detail.as_str())).collect();
+        let ends = [
+            ("permissions.revoke", format!("Contribute from {name}")),
+            ("permissions.grant", format!("Contribute to {name}")),
+            ("permissions.revoke", format!("Read from {name}")),
+            ("permissions.grant", format!("Read to {name}")),
+        ];
+        for ((action, detail), (expected, end)) in told.iter().zip(&ends) {
+            assert!(action == expected && detail.ends_with(end), "{action} {detail}");
+        }
     })
     .await;
 }

@@ -11,6 +11,7 @@ pub mod group;
 pub mod job;
 pub mod known_device;
 pub mod link_network;
+pub mod password_link;
 pub mod password_list;
 pub mod policy;
 pub mod principal;

@@ -12,6 +12,7 @@ statements! {
     PLACE_STORE = "UPDATE blob_store SET kind = $2, location = $3, settings = $4, secret = $5 WHERE id = $1";
     DROP_SESSIONS = "DELETE FROM web_session";
     DROP_EDIT_TOKENS = "DELETE FROM edit_token";
+    DROP_PASSWORD_LINKS = "DELETE FROM password_link";
     DROP_SERVERS = "DELETE FROM server";
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";
@@ -43,6 +44,7 @@ pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<
 pub fn finish_restore(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
     transaction.execute(DROP_EDIT_TOKENS, &[])?;
+    transaction.execute(DROP_PASSWORD_LINKS, &[])?;
     transaction.execute(DROP_SERVERS, &[])?;
     transaction.execute(END_JOBS, &params![why, now])?;
     transaction.execute(KEPT, &params![set, now])?;

@@ -22,11 +22,12 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// All actions that the audit log of the farm can contain.
-pub const FARM_ACTIONS: [&str; 52] = [
+pub const FARM_ACTIONS: [&str; 53] = [
     "account.change",
     "account.create",
     "account.delete",
     "account.password",
+    "account.password-link",
     "account.profile",
     "backup.end",
     "backup.fail",

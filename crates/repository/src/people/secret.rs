@@ -1,5 +1,5 @@
-//! Secrets of sessions, tokens, links, devices and addresses for office programs: their form, and the hashes stored of
-//! them.
+//! Secrets of sessions, tokens, links, devices, addresses for office programs and links for a new password: their form,
+//! and the hashes stored of them.
 //!
 //! A secret is 256 random bits. Only its BLAKE3 hash is stored and looked up, so neither a copy of the database nor the
 //! duration of a look-up reveals anything about a secret.
@@ -14,6 +14,7 @@ pub(crate) enum SecretKind {
     Link,
     Device,
     Edit,
+    Password,
 }
 
 impl SecretKind {
@@ -24,6 +25,7 @@ impl SecretKind {
             Self::Link => "srl_",
             Self::Device => "srd_",
             Self::Edit => "sre_",
+            Self::Password => "srp_",
         }
     }
 }

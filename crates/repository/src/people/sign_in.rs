@@ -128,7 +128,8 @@ impl Repository {
             throttle::forget(tx, &subjects)?;
             let device = from.keep_device(tx, account, &fresh_device, now)?;
             record(tx, account, "sign-in.success", account, session.address.clone())?;
-            Ok(Some((principal(tx, &repository.inner.identities, identity, Authentication::Session(now))?, device)))
+            let proof = Authentication::Session { id: session.id, proved_at: now };
+            Ok(Some((principal(tx, &repository.inner.identities, identity, proof)?, device)))
         };
         let (principal, device) = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
         count("success");

@@ -2,6 +2,7 @@
 
 mod agent;
 mod confirm;
+mod new_password;
 pub mod profile;
 mod settings;
 mod sign_in;
@@ -16,6 +17,7 @@ pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/sign-in", get(sign_in::form).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
+        .route("/new-password/{secret}", get(new_password::ask).post(new_password::set))
         .route("/account", get(settings::show))
         .route("/people", get(profile::directory))
         .route("/people/me", get(profile::me))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Code, Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope};
+use model::{Code, Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope, Zone};
 use repository::{NewTokenRequest, Session, Target, Token, WebSession};
 
 use crate::frame::fault::PageResult;
@@ -140,18 +140,14 @@ pub async fn preferences(sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     let theme = Theme::parse(&fields.text("theme"))?;
     let time_zone = fields.trimmed("time_zone");
-    match Preferences::new(&fields.text("language"), theme, &time_zone) {
-        Ok(preferences) => {
-            visit.session.set_preferences(preferences).await?;
-            Ok(done("/account", &Flash::new("toast.saved", visit.page.s("account.look"))))
-        }
-        // Language and theme are chosen from lists, so only the time zone can be mistyped.
-        Err(_) => {
-            let fault = visit.page.f1("account.no-zone", &time_zone);
-            visit.preferences = Preferences { language: fields.text("language"), theme, time_zone };
-            draw(&mut visit, Shown { fault, ..Shown::default() }).await
-        }
+    // Language and theme are chosen from lists; only the time zone can be mistyped.
+    if !time_zone.is_empty() && Zone::parse(&time_zone).is_err() {
+        let fault = visit.page.f1("account.no-zone", &time_zone);
+        visit.preferences = Preferences { language: fields.text("language"), theme, time_zone };
+        return draw(&mut visit, Shown { fault, ..Shown::default() }).await;
     }
+    visit.session.set_preferences(Preferences::new(&fields.text("language"), theme, &time_zone)?).await?;
+    Ok(done("/account", &Flash::new("toast.saved", visit.page.s("account.look"))))
 }
 
 fn password_form(page: &Page) -> Form<'_> {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id};
+use model::{Error, Id, Timestamp};
 use repository::{Account, AccountChange, NewAccount};
 use serde::Deserialize;
 
@@ -72,8 +72,9 @@ fn user_form<'a>(page: &'a Page, user: Option<&Account>, typed: &Typed) -> Form<
     ];
     fields[2].value.clone_from(&typed.email);
     if user.is_none() {
-        let hint = page.f1("account.password-hint", repository::MIN_PASSWORD_CHARS);
-        fields.push(Field::password("password", page.s("sign.password"), "new-password").hint(hint));
+        let hint = page.f1("users.password-hint", repository::MIN_PASSWORD_CHARS);
+        let field = Field::password("password", page.s("sign.password"), "new-password").hint(hint);
+        fields.push(Field { required: false, ..field });
     }
     fields.push(
         Field::of("administrator", page.s("users.administrator"), Input::Tick(typed.administrator))
@@ -103,14 +104,21 @@ pub async fn ask_new(mut visit: Visit) -> PageResult {
 pub async fn make(sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     let typed = Typed::of(&fields);
+    let has_password = !fields.text("password").is_empty();
+    if !has_password {
+        // The link that follows needs it: otherwise there would be an account without one.
+        visit.session.require_fresh("make a link for a new password")?;
+    }
     let new = NewAccount {
         login: typed.login.clone(),
         display_name: typed.name.clone(),
         email: typed.email.clone(),
-        password: Some(fields.text("password")),
+        password: has_password.then(|| fields.text("password")),
         farm_administrator: typed.administrator,
     };
     match visit.session.create_account(new).await {
+        // Without a password, the user sets one by a link.
+        Ok(account) if !has_password => show_password_link(&mut visit, account).await,
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.created", account.display_name))),
         Err(error) => {
             navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
@@ -190,6 +198,29 @@ pub async fn set_password(Path(id): Path<String>, sent: SubmittedForm) -> PageRe
             refuse::show_form_again(password_form(&visit.page, &user), error)
         }
     }
+}
+
+#[derive(Template)]
+#[template(path = "password-link-made.html")]
+struct PasswordLinkMade<'a> {
+    page: &'a Page,
+    name: String,
+    address: String,
+    ends: Timestamp,
+}
+
+/// Makes a link with which a user sets a new password, and shows its address, only once.
+pub async fn make_password_link(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, .. } = sent;
+    let user = visit.session.account(id.parse()?).await?;
+    show_password_link(&mut visit, user).await
+}
+
+async fn show_password_link(visit: &mut Visit, user: Account) -> PageResult {
+    let made = visit.session.create_password_link(user.id).await?;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+    let address = format!("{}/new-password/{}", visit.origin, made.secret);
+    Ok(html(&PasswordLinkMade { page: &visit.page, name: user.display_name, address, ends: made.expires_at }))
 }
 
 /// Disables, enables or deletes a user, depending on the button.

@@ -1,4 +1,5 @@
-//! Share links, with which anyone can download a document, and the rule of a site collection that allows them.
+//! Share links, with which anyone can download documents or send files, and the rule of a site collection that allows
+//! them.
 
 use model::{Digest, Id, Result, Timestamp};
 
@@ -10,13 +11,16 @@ statements! {
         ON CONFLICT (collection_id) DO UPDATE SET most_days = excluded.most_days";
     DELETE_RULE = "DELETE FROM link_rule WHERE collection_id = $1";
     INSERT = "INSERT INTO share_link (id, node_id, digest, password, created_at, created_by, expires_at, most_downloads,
-        downloads) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)";
-    FIND = "SELECT id, node_id, digest, password, created_at, created_by, expires_at, most_downloads, downloads
-        FROM share_link WHERE id = $1";
-    OF_NODE = "SELECT id, node_id, digest, password, created_at, created_by, expires_at, most_downloads, downloads
-        FROM share_link WHERE node_id = $1 ORDER BY id DESC LIMIT $2";
+        downloads, takes_uploads, message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)";
+    FIND = "SELECT id, node_id, digest, password, created_at, created_by, expires_at, most_downloads, downloads,
+        takes_uploads, message FROM share_link WHERE id = $1";
+    OF_NODE = "SELECT id, node_id, digest, password, created_at, created_by, expires_at, most_downloads, downloads,
+        takes_uploads, message FROM share_link WHERE node_id = $1 ORDER BY id DESC LIMIT $2";
+    MADE_BY = "SELECT node_id, created_at FROM share_link WHERE created_by = $1 AND expires_at > $2
+        ORDER BY id DESC LIMIT $3";
     USE = "UPDATE share_link SET downloads = downloads + 1
         WHERE id = $1 AND (most_downloads IS NULL OR downloads < most_downloads) AND expires_at > $2";
+    UNUSE = "UPDATE share_link SET downloads = downloads - 1 WHERE id = $1 AND downloads > 0";
     DELETE = "DELETE FROM share_link WHERE id = $1";
 }
 
@@ -25,7 +29,7 @@ statements! {
 pub struct ShareLinkRow {
     /// Identifier.
     pub id: Id,
-    /// The document.
+    /// The document, folder or library.
     pub node_id: Id,
     /// Hash of the secret in the link.
     pub digest: Digest,
@@ -39,8 +43,12 @@ pub struct ShareLinkRow {
     pub expires_at: Timestamp,
     /// Maximum number of downloads; `None` for no limit.
     pub most_downloads: Option<i64>,
-    /// Number of downloads so far.
+    /// Number of downloads so far, or of files that were sent.
     pub downloads: i64,
+    /// True if the link takes files, false if it gives them.
+    pub takes_uploads: bool,
+    /// What the sender wrote to the recipients; may be empty.
+    pub message: String,
 }
 
 fn read(row: &Row<'_>) -> Result<ShareLinkRow> {
@@ -54,6 +62,8 @@ fn read(row: &Row<'_>) -> Result<ShareLinkRow> {
         expires_at: row.get(6)?,
         most_downloads: row.get(7)?,
         downloads: row.get(8)?,
+        takes_uploads: row.get(9)?,
+        message: row.get(10)?,
     })
 }
 
@@ -80,7 +90,9 @@ pub fn insert(transaction: &mut Transaction<'_>, link: &ShareLinkRow) -> Result<
         link.created_at,
         link.created_by,
         link.expires_at,
-        link.most_downloads
+        link.most_downloads,
+        link.takes_uploads,
+        &link.message
     ];
     transaction.execute(INSERT, &values).map(drop)
 }
@@ -90,14 +102,24 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<ShareLinkRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// The share links of a document, newest first.
+/// The share links of a document, folder or library, newest first.
 pub fn of_node(reader: &mut Reader<'_>, node: Id, limit: usize) -> Result<Vec<ShareLinkRow>> {
     reader.query(OF_NODE, &params![node, limit as i64], read)
+}
+
+/// Items with links that a user made and that have not expired, each with the time of its creation, newest first.
+pub fn made_by(reader: &mut Reader<'_>, user: Id, now: Timestamp, most: usize) -> Result<Vec<(Id, Timestamp)>> {
+    reader.query(MADE_BY, &params![user, now, most as i64], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Counts a download. Returns false if the link has expired or its downloads are used up.
 pub fn count_use(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<bool> {
     Ok(transaction.execute(USE, &params![id, now])? == 1)
+}
+
+/// Takes back what [`count_use`] counted, for a use that came to nothing.
+pub fn uncount_use(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(UNUSE, &params![id]).map(drop)
 }
 
 /// Removes a link.

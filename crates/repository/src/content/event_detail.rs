@@ -113,7 +113,7 @@ impl Detail {
 }
 
 /// All actions that the audit log of a site collection can contain.
-pub const AUDIT_ACTIONS: [&str; 59] = [
+pub const AUDIT_ACTIONS: [&str; 60] = [
     "column.change",
     "column.compute",
     "column.create",
@@ -144,6 +144,7 @@ pub const AUDIT_ACTIONS: [&str; 59] = [
     "library.settings",
     "link.create",
     "link.revoke",
+    "link.upload",
     "link.use",
     "list.create",
     "permissions.break",

@@ -1,30 +1,27 @@
-//! Links by which anyone who has them can download a document. Each site collection decides whether links are allowed.
-//! A link lives for a limited time and, if the sender wishes, has a password and a limit on downloads. It gives the
-//! published version, as long as the link's creator may still open it. Only a hash of its secret is stored.
+//! Links by which anyone who has them can download a document or the documents of a folder, or send files to a folder.
+//! Each site collection decides whether links are allowed. A link lives for a limited time and, if the sender wishes,
+//! has a password and a limit on downloads. It gives published versions, as long as the link's creator may still open
+//! them, and takes files as long as the creator may add them. Only a hash of its secret is stored.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::share_link::{self, ShareLinkRow};
-use database::content::{node, version};
-use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
-use crate::content::event_detail::Detail;
-use crate::documents::{Content, VersionChoice};
-use crate::farm::registry::ContentDatabase;
-use crate::people::{Client, link_hash};
 use crate::session::guard::{Checked, Guard};
-use crate::session::known::Known;
-use crate::storage::redaction::without_store_details;
-use crate::{Repository, Session, Target};
+use crate::{Session, Target};
 
 /// Longest life, in days, of a link created without fresh re-authentication. A link stays valid when its creator loses
 /// other access.
 pub const MAX_DAYS_WITHOUT_FRESH_SIGN_IN: u32 = 30;
-/// Limit on the links of one document.
+/// Limit on the links of one item.
 const MAX_LINKS: usize = 50;
+/// Limit on the files that one link takes.
+pub const MAX_SENT_FILES: u32 = 1_000;
+/// Limit on the characters of the message to the recipients of a link.
+pub const MAX_MESSAGE: usize = 1_000;
 /// Limit on the life of a link, in days.
 const MAX_DAYS: u32 = 3_650;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -36,7 +33,7 @@ pub struct LinkRule {
     pub most_days: u32,
 }
 
-/// A link to a document.
+/// A link to a document, folder or library.
 #[derive(Clone, Debug)]
 pub struct ShareLink {
     /// Identifier.
@@ -49,10 +46,14 @@ pub struct ShareLink {
     pub expires_at: Timestamp,
     /// Set when a password is needed.
     pub has_password: bool,
-    /// Limit on downloads; `None` for no limit.
+    /// Limit on downloads, or on files that are sent; `None` for no limit.
     pub most_downloads: Option<u64>,
-    /// Downloads so far.
+    /// Downloads so far, or files that were sent.
     pub downloads: u64,
+    /// True if the link takes files, false if it gives them.
+    pub takes_uploads: bool,
+    /// What its creator wrote to the recipients; may be empty.
+    pub message: String,
 }
 
 impl ShareLink {
@@ -73,34 +74,25 @@ impl From<ShareLinkRow> for ShareLink {
             has_password: !row.password.is_empty(),
             most_downloads: row.most_downloads.map(count),
             downloads: count(row.downloads),
+            takes_uploads: row.takes_uploads,
+            message: row.message,
         }
     }
 }
 
 /// A link to be created.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NewLink {
     /// Life in days.
     pub days: u32,
-    /// The password needed for a download.
+    /// The password that recipients need.
     pub password: Option<String>,
-    /// Limit on downloads.
+    /// Limit on downloads, or on files that are sent. A link that takes files has one, [`MAX_SENT_FILES`] at most.
     pub most_downloads: Option<u32>,
-}
-
-/// The document that a link gives access to.
-#[derive(Clone, Debug)]
-pub struct OpenedLink {
-    /// The document's name.
-    pub name: String,
-    /// Size of its published version in bytes.
-    pub size: u64,
-    /// Media type.
-    pub media_type: String,
-    /// Set when a password is needed.
-    pub has_password: bool,
-    /// End of the link's life.
-    pub expires_at: Timestamp,
+    /// True for a link that takes files into a folder or library; false for one that gives documents.
+    pub takes_uploads: bool,
+    /// What its creator writes to the recipients, at most [`MAX_MESSAGE`] characters; may be empty.
+    pub message: String,
 }
 
 impl Session {
@@ -130,18 +122,32 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Creates a link to a document and returns it with its secret. The secret is not stored and cannot be shown again.
+    /// Creates a link to a document, folder or library and returns it with its secret. The secret is not stored and
+    /// cannot be shown again.
     ///
     /// # Errors
-    /// `Forbidden` with code `links_not_allowed` where the site collection allows none, and with code
-    /// `fresh_sign_in_needed` for a life of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh
-    /// re-authentication; `Conflict` when nothing is published.
+    /// `Forbidden` without the right to edit the item, and to add to it for a link that takes files; `Forbidden` with
+    /// code `links_not_allowed` where the site collection allows none, and with code `fresh_sign_in_needed` for a life
+    /// of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict` with code
+    /// `wrong_kind` for another item, and with code `nothing_published`; `Invalid` with code `invalid_days`.
     #[boxed]
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
             .view_to(Right::Edit, target, |reader, located| share_link::rule(reader, located.collection.id))
             .await?;
-        located.require_kind(NodeKind::Document)?;
+        let node = located.node();
+        let is_document = node.kind == NodeKind::Document;
+        if !(is_document && !new.takes_uploads || matches!(node.kind, NodeKind::Folder | NodeKind::Library)) {
+            let text = format!(
+                "\"{}\": links lead to documents, folders and libraries, and only the last two take files",
+                node.name
+            );
+            return Err(Error::conflict(text).with_code(Code::WrongKind));
+        }
+        if new.takes_uploads && !located.rights().has(Right::Add) {
+            return Err(Error::lacking(Right::Add, &node.name));
+        }
+        let message = message(&new.message)?;
         let most = days.ok_or_else(not_allowed)?;
         if new.days == 0 || i64::from(new.days) > most || new.most_downloads == Some(0) {
             return Err(Error::invalid(format!(
@@ -154,7 +160,11 @@ impl Session {
                 "make a link that is valid for more than {MAX_DAYS_WITHOUT_FRESH_SIGN_IN} days"
             ))?;
         }
-        if located.node().published_id.is_none() {
+        if new.takes_uploads && new.most_downloads.is_none_or(|most| most > MAX_SENT_FILES) {
+            return Err(Error::invalid(format!("a link that takes files has a limit of 1 to {MAX_SENT_FILES} files"))
+                .with_code(Code::InvalidDays));
+        }
+        if is_document && located.node().published_id.is_none() {
             return Err(Error::conflict(
                 "a link opens the published version, but no version is published: publish the document first",
             )
@@ -176,6 +186,8 @@ impl Session {
             expires_at: now.after(DAY * new.days),
             most_downloads: new.most_downloads.map(i64::from),
             downloads: 0,
+            takes_uploads: new.takes_uploads,
+            message,
         };
         let guard = self.guard([&located])?;
         let (stored, path) = (row.clone(), located.path());
@@ -183,8 +195,10 @@ impl Session {
             guard.lock_row(transaction, stored.node_id)?;
             let links = share_link::of_node(transaction, stored.node_id, MAX_LINKS)?;
             if links.len() >= MAX_LINKS {
-                return Err(Error::exhausted(format!("a document has at most {MAX_LINKS} links: remove one first"))
-                    .with_code(Code::TooMany));
+                return Err(Error::exhausted(format!(
+                    "a document or folder has at most {MAX_LINKS} links: remove one first"
+                ))
+                .with_code(Code::TooMany));
             }
             share_link::insert(transaction, &stored)?;
             guard.record(transaction, stored.node_id, "link.create", path.as_str())
@@ -193,7 +207,7 @@ impl Session {
         Ok((row.into(), secret))
     }
 
-    /// Returns the links of a document, newest first; needs the right to edit it.
+    /// Returns the links of an item, newest first; needs the right to edit it.
     #[boxed]
     pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
         let (_, rows) = self
@@ -202,7 +216,7 @@ impl Session {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// Revokes a link of a document. Its next use fails.
+    /// Revokes a link of an item. Its next use fails.
     #[boxed]
     pub async fn revoke_link(&self, target: &Target, id: Id) -> Result<()> {
         let (located, row) = self.view_to(Right::Edit, target, move |reader, _| share_link::find(reader, id)).await?;
@@ -220,103 +234,7 @@ impl Session {
     }
 }
 
-/// A valid link, with a session of the link's creator.
-struct ValidLink {
-    row: ShareLinkRow,
-    creator: Session,
-    content: Arc<ContentDatabase>,
-    number: VersionNumber,
-}
-
-impl Repository {
-    /// Returns the document of a link to anyone who has the link.
-    ///
-    /// # Errors
-    /// `NotFound` with code `link_ended`, for whatever reason the link is invalid.
-    #[boxed]
-    pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
-        let live = self.live(id, secret).await?;
-        let target = Target::Id(live.row.node_id);
-        let item = live.creator.item(&target).await.map_err(as_ended)?;
-        let (node, number) = (live.row.node_id, live.number);
-        let found = live.content.database.read(move |reader| version::find_number(reader, node, number)).await?;
-        let found = found.ok_or_else(ended)?;
-        Ok(OpenedLink {
-            name: item.name,
-            size: model::unsigned(found.size),
-            media_type: found.media_type,
-            has_password: !live.row.password.is_empty(),
-            expires_at: live.row.expires_at,
-        })
-    }
-
-    /// Opens the document of a link and counts the download.
-    ///
-    /// # Errors
-    /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
-    /// `too_many_attempts`; those of [`Session::open`]; `Corrupt` when the content is on record as missing or damaged.
-    /// A failed download is not counted.
-    #[boxed]
-    pub async fn download_link(&self, id: Id, secret: &str, password: &str, client: &Client) -> Result<Content> {
-        let live = self.live(id, secret).await?;
-        let stored = &live.row.password;
-        if !stored.is_empty() && !self.try_link_password(id, stored, password, client).await? {
-            return Err(Error::forbidden("this is not the password of the link").with_code(Code::WrongLinkPassword));
-        }
-        let target = Target::Id(live.row.node_id);
-        let opened = live.creator.open(&target, VersionChoice::Number(live.number)).await;
-        let mut opened = opened.map_err(|error| without_store_details(as_ended(error), false))?;
-        opened.hide_store_locations();
-        // Checked before the download is counted, because content on record as faulty cannot be delivered.
-        opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
-        let located = live.creator.locate(&target).await.and_then(Known::viewed).map_err(as_ended)?;
-        let guard = live.creator.guard([&*located]).map_err(as_ended)?;
-        let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));
-        let write = move |transaction: &mut Transaction<'_>| {
-            if !share_link::count_use(transaction, id, Timestamp::now())? {
-                return Err(ended());
-            }
-            guard.record_by(transaction, Id::NONE, node, "link.use", detail.clone())
-        };
-        live.content.database.write_vital(write).await?;
-        Ok(opened)
-    }
-
-    async fn live(&self, id: Id, secret: &str) -> Result<ValidLink> {
-        let digest = link_hash(secret).ok_or_else(ended)?;
-        let registry = self.registry_at(0).await?;
-        for content in &registry.databases {
-            let found = content.database.read(move |reader| {
-                let Some(row) = share_link::find(reader, id)? else { return Ok(None) };
-                let Some(node) = node::find(reader, row.node_id)? else { return Ok(None) };
-                let allowed = share_link::rule(reader, node.collection_id)?.is_some();
-                let published = node.published_id.filter(|_| allowed);
-                let number = match published {
-                    Some(published) => version::find(reader, published)?.map(|version| version.number),
-                    None => None,
-                };
-                Ok(number.map(|number| (row, number)))
-            });
-            let Some((row, number)) = found.await? else { continue };
-            // Both are hashes of 256 random bits, so the duration of the comparison reveals nothing about the secret.
-            let same = row.digest.as_bytes() == &digest;
-            let spent = row.most_downloads.is_some_and(|most| row.downloads >= most);
-            if !same || spent || row.expires_at <= Timestamp::now() {
-                return Err(ended());
-            }
-            let maker = self.as_caller(self.principal(row.created_by).await.map_err(as_ended)?);
-            return Ok(ValidLink { row, creator: maker, content: content.clone(), number });
-        }
-        if !registry.absent.is_empty() {
-            let text = "the document of this link may be in a part of the site that is not available at the moment: \
-                try again later";
-            return Err(Error::unavailable(text).with_code(Code::DatabaseAway));
-        }
-        Err(ended())
-    }
-}
-
-fn ended() -> Error {
+pub(super) fn ended() -> Error {
     Error::not_found("this link has ended or was revoked: ask the sender for another one").with_code(Code::LinkEnded)
 }
 
@@ -326,9 +244,18 @@ fn not_allowed() -> Error {
 }
 
 /// Reports a link as ended when the link's creator may no longer open the document.
-fn as_ended(error: Error) -> Error {
+pub(super) fn as_ended(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::Forbidden => ended(),
         _ => error,
     }
+}
+
+/// Returns a message as it is stored. Line ends stay, other control characters do not.
+fn message(text: &str) -> Result<String> {
+    let text: String = text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    if text.chars().count() > MAX_MESSAGE {
+        return Err(Error::invalid(format!("a message has at most {MAX_MESSAGE} characters")).with_code(Code::TooLarge));
+    }
+    Ok(text)
 }

@@ -3,17 +3,24 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use crate::support::{at, each_farm, get, put, to};
+use crate::support::{at, each_farm, get, names, put, to};
 use bytes::Bytes;
-use model::{Authentication, ErrorKind, LibrarySettings, Name, Principal, Role, SitePath, Timestamp, Versioning};
-use repository::{CheckIn, Client, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, UploadOptions, VersionChoice};
+use model::{Authentication, ErrorKind, Id, LibrarySettings, Name, Principal, Role, SitePath, Timestamp, Versioning};
+use repository::{
+    AuditFilter, CheckIn, Client, LinkContent, LinkProof, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, ShareLink,
+    UploadOptions, VersionChoice,
+};
 
 fn client() -> Client {
     Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new(), device: None }
 }
 
+fn proof(link: &ShareLink, secret: &str, password: &str) -> LinkProof {
+    LinkProof { link: link.id, secret: secret.to_owned(), password: password.to_owned(), client: client() }
+}
+
 fn link(days: u32) -> NewLink {
-    NewLink { days, password: None, most_downloads: None }
+    NewLink { days, ..NewLink::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,8 +39,9 @@ async fn a_link_gives_the_published_version_as_long_as_it_may() {
         assert_eq!(editor.share(&document, link(8)).await.unwrap_err().code(), "invalid_days");
         let (made, secret) = editor.share(&document, link(7)).await.unwrap();
         let opened = farm.repository.open_link(made.id, &secret).await.unwrap();
-        assert_eq!((opened.name.as_str(), opened.size, opened.has_password), ("a.txt", 3, false));
-        let mut content = farm.repository.download_link(made.id, &secret, "", &client()).await.unwrap();
+        assert_eq!((opened.name.as_str(), opened.has_password), ("a.txt", false));
+        assert!(matches!(opened.content, LinkContent::Document { size: 3, .. }));
+        let mut content = farm.repository.download_link(&proof(&made, &secret, ""), None).await.unwrap();
         assert_eq!(content.next_chunk().await.unwrap().unwrap(), "one");
         let other = format!("srl_{}", "0".repeat(64));
         for (id, secret) in [(made.id, other.as_str()), (collection, &secret), (made.id, "srl_")] {
@@ -62,21 +70,22 @@ async fn a_link_asks_for_its_password_and_counts_downloads() {
         put(&admin, "Documents/a.txt", "one").await.unwrap();
         let collection = admin.item(&at("")).await.unwrap().id;
         admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
-        let new = NewLink { days: 1, password: Some("open sesame".into()), most_downloads: Some(1) };
+        let new =
+            NewLink { days: 1, password: Some("open sesame".into()), most_downloads: Some(1), ..NewLink::default() };
         let (made, secret) = admin.share(&at("Documents/a.txt"), new).await.unwrap();
         let download =
-            async |password: &str| farm.repository.download_link(made.id, &secret, password, &client()).await;
+            async |password: &str| farm.repository.download_link(&proof(&made, &secret, password), None).await;
         for wrong in ["", "open", "Open sesame"] {
             assert_eq!(download(wrong).await.err().unwrap().code(), "wrong_link_password");
         }
         assert!(download("open sesame").await.is_ok());
         assert_eq!(download("open sesame").await.err().unwrap().code(), "link_ended");
-        let new = NewLink { days: 1, password: Some("open sesame".into()), most_downloads: None };
+        let new = NewLink { days: 1, password: Some("open sesame".into()), ..NewLink::default() };
         let (made, secret) = admin.share(&at("Documents/a.txt"), new).await.unwrap();
         for _ in 0..10 {
-            let _ = farm.repository.download_link(made.id, &secret, "guess", &client()).await;
+            let _ = farm.repository.download_link(&proof(&made, &secret, "guess"), None).await;
         }
-        let throttled = farm.repository.download_link(made.id, &secret, "open sesame", &client()).await.err().unwrap();
+        let throttled = farm.repository.download_link(&proof(&made, &secret, "open sesame"), None).await.err().unwrap();
         assert_eq!(throttled.code(), "too_many_attempts");
         let opened = admin.open(&at("Documents/a.txt"), VersionChoice::Visible).await.unwrap();
         assert_eq!(opened.size(), 3);
@@ -93,7 +102,7 @@ async fn a_link_that_lives_long_and_a_site_for_others_need_a_fresh_proof() {
         admin.set_link_rule(collection, Some(LinkRule { most_days: 365 })).await.unwrap();
         let (other, _) = farm.person("other").await;
         let long_ago = Timestamp::now().before(Duration::from_secs(11 * 60));
-        for proof in [Authentication::Token, Authentication::Session(long_ago)] {
+        for proof in [Authentication::Token, Authentication::Session { id: Id::NONE, proved_at: long_ago }] {
             let session = farm.repository.as_caller(Principal { proof, ..admin.principal().clone() });
             let share = async |days: u32| {
                 session.share(&at("Documents/a.txt"), link(days)).await.map(drop).map_err(|error| error.code().as_str())
@@ -212,7 +221,7 @@ async fn where_a_store_is_that_gives_no_answer_is_told_to_administrators_only() 
         let told = get(&admin, "Documents/large.txt").await.unwrap_err();
         assert!(told.message().contains(store.to_str().unwrap()), "{told:?}");
         let by_link = async {
-            let mut opened = farm.repository.download_link(made.id, &secret, "", &client()).await?;
+            let mut opened = farm.repository.download_link(&proof(&made, &secret, ""), None).await?;
             opened.next_chunk().await
         };
         for error in [
@@ -224,6 +233,103 @@ async fn where_a_store_is_that_gives_no_answer_is_told_to_administrators_only() 
             assert!(!error.message().contains(farm.directory.path().to_str().unwrap()), "{error:?}");
             assert!(error.report().contains(store.to_str().unwrap()), "the log has it: {error:?}");
         }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_a_folder_gives_what_is_published_below_it_and_nothing_else() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        for path in ["Documents/Given/a.txt", "Documents/Given/deep/b.txt", "Documents/Kept/c.txt"] {
+            put(&admin, path, path).await.unwrap();
+        }
+        let settings = admin.library_settings(&at("Documents")).await.unwrap();
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..settings };
+        admin.change_library(&at("Documents"), drafts).await.unwrap();
+        put(&admin, "Documents/Given/draft.txt", "draft").await.unwrap();
+        put(&admin, "Documents/Given/a.txt", "a newer draft").await.unwrap();
+        let new = NewLink { password: Some("open sesame".into()), message: " Please\r\nread ".into(), ..link(7) };
+        let (made, secret) = admin.share(&at("Documents/Given"), new).await.unwrap();
+        let opened = farm.repository.open_link(made.id, &secret).await.unwrap();
+        assert_eq!((opened.name.as_str(), opened.message.as_str()), ("Given", "Please\nread"));
+        assert_eq!(opened.content, LinkContent::Folder);
+        let wrong = farm.repository.link_folder(&proof(&made, &secret, "guess"), None).await.unwrap_err();
+        assert_eq!(wrong.code(), "wrong_link_password");
+        let right = proof(&made, &secret, "open sesame");
+        let found = farm.repository.link_folder(&right, None).await.unwrap();
+        let names: Vec<_> = found.entries.iter().map(|entry| (entry.name.as_str(), entry.size)).collect();
+        assert_eq!(names, [("deep", None), ("a.txt", Some(21))]);
+        let deep = farm.repository.link_folder(&right, Some(found.entries[0].id)).await.unwrap();
+        assert_eq!(deep.way.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), ["Given", "deep"]);
+        let mut content = farm.repository.download_link(&right, Some(deep.entries[0].id)).await.unwrap();
+        assert_eq!(content.next_chunk().await.unwrap().unwrap(), "Documents/Given/deep/b.txt");
+        for path in ["", "Documents", "Documents/Kept", "Documents/Kept/c.txt", "Documents/Given/draft.txt"] {
+            let id = admin.item(&at(path)).await.unwrap().id;
+            let listed = farm.repository.link_folder(&right, Some(id)).await.map(drop);
+            assert_eq!(listed.unwrap_err().code(), "link_ended", "{path}");
+            let opened = farm.repository.download_link(&right, Some(id)).await.map(drop);
+            assert_eq!(opened.unwrap_err().code(), "link_ended", "{path}");
+        }
+        assert_eq!(farm.repository.upload_link(&right).await.map(drop).unwrap_err().code(), "link_ended");
+        assert_eq!(admin.links(&at("Documents/Given")).await.unwrap()[0].downloads, 1);
+        admin.delete(&at("Documents/Given")).await.unwrap();
+        assert_eq!(farm.repository.link_folder(&right, None).await.unwrap_err().code(), "link_ended");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_takes_as_many_files_as_it_may() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        put(&admin, "Documents/Inbox/present.txt", "mine").await.unwrap();
+        let (id, editor) = farm.person("editor").await;
+        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        let inbox = at("Documents/Inbox");
+        let wanted = NewLink { takes_uploads: true, most_downloads: Some(2), ..link(7) };
+        assert_eq!(
+            editor.share(&inbox, NewLink { most_downloads: None, ..wanted.clone() }).await.unwrap_err().code(),
+            "invalid_days"
+        );
+        let present = at("Documents/Inbox/present.txt");
+        assert_eq!(editor.share(&present, wanted.clone()).await.unwrap_err().code(), "wrong_kind");
+        let (made, secret) = editor.share(&inbox, wanted).await.unwrap();
+        let held = proof(&made, &secret, "");
+        assert_eq!(farm.repository.link_folder(&held, None).await.unwrap_err().code(), "link_ended");
+        assert_eq!(farm.repository.download_link(&held, None).await.map(drop).unwrap_err().code(), "link_ended");
+        let send = async |name: &str| {
+            let taking = farm.repository.upload_link(&held).await?;
+            let options = UploadOptions { comment: "from Jane".into(), ..UploadOptions::default() };
+            let mut upload = taking.begin(Name::new(name).unwrap(), options, &client()).await?;
+            upload.write("theirs".into()).await?;
+            taking.finish(upload).await
+        };
+        assert_eq!(send("present.txt").await.unwrap().name, "present (2).txt");
+        assert_eq!(get(&admin, "Documents/Inbox/present.txt").await.unwrap(), "mine");
+        // What was begun and given up does not count.
+        let taking = farm.repository.upload_link(&held).await.unwrap();
+        drop(taking.begin(Name::new("lost.txt").unwrap(), UploadOptions::default(), &client()).await.unwrap());
+        taking.take_back().await.unwrap();
+        send("last.txt").await.unwrap();
+        assert_eq!(send("further.txt").await.unwrap_err().code(), "link_ended");
+        assert_eq!(names(&admin, "Documents/Inbox").await, ["last.txt", "present (2).txt", "present.txt"]);
+        let log = admin.audit_log(collection, AuditFilter::default(), None, 20).await.unwrap();
+        let sent = log.items.iter().filter(|event| event.action == "link.upload");
+        assert!(sent.clone().all(|event| event.actor.is_none() && event.detail.contains("192.0.2.7")));
+        assert_eq!(sent.count(), 3);
+        // Its creator may not add files any more.
+        let (further, secret) =
+            editor.share(&inbox, NewLink { takes_uploads: true, most_downloads: Some(9), ..link(7) }).await.unwrap();
+        admin.revoke(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        admin.grant(&at(""), id, Role::READ).await.unwrap();
+        let taking = farm.repository.upload_link(&proof(&further, &secret, "")).await.unwrap();
+        let refused = taking.begin(Name::new("late.txt").unwrap(), UploadOptions::default(), &client()).await;
+        assert_eq!(refused.map(drop).unwrap_err().code(), "link_ended");
     })
     .await;
 }

@@ -10,7 +10,7 @@ use crate::support::{Farm, at, each_farm, put};
 use database::content::event::{self, EventRow};
 use database::{Database, Schema};
 use model::{ErrorKind, Id, Name, Role, Timestamp};
-use repository::{AuditFilter, Bin, Client, LinkRule, NewLink, Session, Target};
+use repository::{AuditFilter, Bin, Client, LinkProof, LinkRule, NewLink, Session, Target};
 
 async fn reader(farm: &Farm, place: &str) -> Session {
     let (id, _) = farm.person("reader").await;
@@ -38,10 +38,13 @@ async fn the_log_of_an_item_tells_no_more_than_its_reader_may_know() {
         put(&admin, "Documents/open/a.txt", "2").await.unwrap();
         admin.restore_version(&document, "1.0".parse().unwrap(), String::new()).await.unwrap();
         admin.set_link_rule(root, Some(LinkRule { most_days: 7 })).await.unwrap();
-        let new = NewLink { days: 1, password: None, most_downloads: None };
+        let new = NewLink { days: 1, ..NewLink::default() };
         let (link, secret) = admin.share(&document, new).await.unwrap();
         let client = Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new(), device: None };
-        farm.repository.download_link(link.id, &secret, "", &client).await.unwrap();
+        farm.repository
+            .download_link(&LinkProof { link: link.id, secret, password: String::new(), client }, None)
+            .await
+            .unwrap();
         // Events in the older format, in which the parts of the detail were not separated.
         let Target::Id(id) = document else { unreachable!() };
         let content =

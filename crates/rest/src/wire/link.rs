@@ -1,4 +1,4 @@
-//! Public download links to documents.
+//! Public links to documents and folders.
 
 use repository::{LinkRule, NewLink, ShareLink};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::item::{Names, PersonJson};
 use http_core::protocol::time;
 
-/// A link to a document, without its secret.
+/// A link to a document, folder or library, without its secret.
 #[derive(Serialize, ToSchema)]
 pub struct LinkJson {
     /// Identifier.
@@ -20,10 +20,14 @@ pub struct LinkJson {
     pub expires_at: String,
     /// Set when a password is needed.
     pub has_password: bool,
-    /// Maximum number of downloads; null for no limit.
+    /// Maximum number of downloads, or of files that are sent; null for no limit.
     pub most_downloads: Option<u64>,
-    /// Downloads so far.
+    /// Downloads so far, or files that were sent.
     pub downloads: u64,
+    /// True if the link takes files, false if it gives documents.
+    pub takes_uploads: bool,
+    /// What its creator wrote to the recipients; may be empty.
+    pub message: String,
     /// Returns whether the link has expired or has no downloads left.
     pub ended: bool,
 }
@@ -39,6 +43,8 @@ impl LinkJson {
             has_password: link.has_password,
             most_downloads: link.most_downloads,
             downloads: link.downloads,
+            takes_uploads: link.takes_uploads,
+            message: link.message.clone(),
             ended: link.has_ended(),
         }
     }
@@ -66,15 +72,24 @@ pub struct LinkForm {
     #[serde(default)]
     #[schema(value_type = Option<super::rules::LinkPassword>)]
     pub password: Option<String>,
-    /// Maximum number of downloads; absent for no limit.
+    /// Maximum number of downloads, or of files that are sent; absent for no limit. Required for a link that takes
+    /// files, at most 1,000.
     #[serde(default)]
     #[schema(minimum = 1)]
     pub most_downloads: Option<u32>,
+    /// True for a link that takes files into a folder or library.
+    #[serde(default)]
+    pub takes_uploads: bool,
+    /// Message to the recipients.
+    #[serde(default)]
+    #[schema(max_length = 1000)]
+    pub message: String,
 }
 
 impl From<LinkForm> for NewLink {
     fn from(form: LinkForm) -> Self {
-        Self { days: form.days, password: form.password, most_downloads: form.most_downloads }
+        let LinkForm { days, password, most_downloads, takes_uploads, message } = form;
+        Self { days, password, most_downloads, takes_uploads, message }
     }
 }
 

@@ -1,31 +1,28 @@
-//! Following of documents, and sharing links for anonymous downloads: the forms for the creators of links, and the page
-//! for the recipients.
+//! Following of documents and pinning of places, and links for people without an account: the forms for the creators of
+//! links.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::http::Method;
-use axum::response::Response;
-use model::{Code, Error, Id, Result, Right, Timestamp};
+use axum::extract::Path;
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 use repository::{Item, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, ShareLink, Target};
 
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
-use crate::frame::form::{Field, Form, Input};
-use crate::frame::format::{self, icon};
+use crate::frame::form::{Choice, Field, Form, Input};
+use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::names;
-use http_core::identity;
-use http_core::server::state::AppState;
-use http_core::server::{error, request_body};
-use http_core::transfer::send;
 
 /// Default lifetime of a new link in days.
 pub const USUAL_DAYS: u32 = 7;
 
-/// A sharing link on the page of its document.
+/// Limit on the files of a new link that takes files, unless another one was chosen.
+const USUAL_FILES: u32 = 100;
+
+/// A link as its item shows it.
 pub struct LinkRow {
     /// Identifier.
     pub id: Id,
@@ -37,8 +34,10 @@ pub struct LinkRow {
     pub ended: bool,
     /// Set when a password is needed.
     pub password: bool,
-    /// Number of downloads, and their limit if there is one.
+    /// Number of downloads or of files that were sent, and their limit if there is one.
     pub uses: String,
+    /// True if the link takes files.
+    pub takes_uploads: bool,
 }
 
 /// Returns the links of a document that the caller may edit. `None` when there are none and the site does not allow
@@ -49,6 +48,11 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
     if links.is_empty() && visit.session.link_rule(&target).await?.is_none() {
         return Ok(None);
     }
+    Ok(Some(rows(visit, links).await?))
+}
+
+/// Returns links as they are shown.
+pub async fn rows(visit: &Visit, links: Vec<ShareLink>) -> Result<Vec<LinkRow>> {
     let makers: Vec<Id> = links.iter().map(|link| link.created_by).collect();
     let names = visit.session.principal_names(&makers).await?;
     let row = |link: ShareLink| {
@@ -59,21 +63,27 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
             ends: link.expires_at,
             ended: link.has_ended(),
             password: link.has_password,
+            takes_uploads: link.takes_uploads,
             uses: match link.most_downloads {
                 Some(most) => format!("{} / {}", number(link.downloads), number(most)),
                 None => number(link.downloads),
             },
         }
     };
-    Ok(Some(links.into_iter().map(row).collect()))
+    Ok(links.into_iter().map(row).collect())
 }
 
-/// Follows or unfollows a document.
+/// Follows or unfollows a document, or pins or unpins a place.
 pub async fn follow(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
     let follow = sent.fields.yes("follow");
     sent.visit.session.set_followed(&Target::Id(item.id), follow).await?;
-    let key = if follow { "toast.followed" } else { "toast.left" };
+    let key = match (item.kind, follow) {
+        (NodeKind::Document, true) => "toast.followed",
+        (NodeKind::Document, false) => "toast.left",
+        (_, true) => "toast.pinned",
+        (_, false) => "toast.unpinned",
+    };
     Ok(done(&sent.fields.next(&address::browse(&item.path)), &Flash::new(key, item.name)))
 }
 
@@ -87,19 +97,32 @@ pub fn limit_hint(page: &Page, most: u32) -> String {
 
 fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) -> Form<'a> {
     let days = typed.map_or_else(|| USUAL_DAYS.min(most).to_string(), |fields| fields.text("days"));
-    let uses = typed.map(|fields| fields.text("uses")).unwrap_or_default();
+    let text = |name: &str| typed.map(|fields| fields.text(name)).unwrap_or_default();
     let limit = limit_hint(page, most);
+    let mut message = Field::of("message", page.s("link.message"), Input::Lines).hint(page.s("link.message-hint"));
+    message.value = text("message");
+    let is_document = item.kind == NodeKind::Document;
+    let kinds = || {
+        let takes = text("takes") == "yes";
+        let gives = Choice::new("no", page.s("link.gives"), !takes).hint(page.s("link.gives-hint"));
+        vec![gives, Choice::new("yes", page.s("link.takes"), takes).hint(page.s("link.takes-hint"))]
+    };
+    let kind = (!is_document).then(|| Field::of("takes", page.s("link.kind"), Input::Radio(kinds())));
+    let about = if is_document { page.s("link.about") } else { page.s("link.about-folder") };
+    let mut fields = vec![Field::paragraph(about)];
+    fields.extend(kind);
+    fields.extend([
+        Field::line("days", page.s("link.days"), days).required().hint(limit),
+        Field::of("password", page.s("link.password"), Input::Line("text")).hint(page.s("link.password-hint")),
+        Field::line("uses", page.s("link.uses"), text("uses")).hint(page.s("link.uses-hint")),
+        message,
+    ]);
     Form {
         page,
         title: page.f1("link.new-of", &item.name),
         icon: icon("link"),
         action: format!("/items/{}/links", item.id),
-        fields: vec![
-            Field::paragraph(page.s("link.about")),
-            Field::line("days", page.s("link.days"), days).required().hint(limit),
-            Field::of("password", page.s("link.password"), Input::Line("text")).hint(page.s("link.password-hint")),
-            Field::line("uses", page.s("link.uses"), uses).hint(page.s("link.uses-hint")),
-        ],
+        fields,
         submit: page.s("link.make").into(),
         danger: false,
         back: address::browse(&item.path),
@@ -154,14 +177,20 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     }
 }
 
+/// Reads the form for a new link.
 pub fn read(fields: &Fields) -> Result<NewLink> {
     let number = |name: &str| {
         let bad = |_| Error::invalid("days and downloads must be whole numbers").with_code(Code::InvalidDays);
         fields.trimmed(name).parse::<u32>().map_err(bad)
     };
     let password = Some(fields.text("password")).filter(|password| !password.is_empty());
-    let most_downloads = if fields.trimmed("uses").is_empty() { None } else { Some(number("uses")?) };
-    Ok(NewLink { days: number("days")?, password, most_downloads })
+    let takes_uploads = fields.yes("takes");
+    let most_downloads = match fields.trimmed("uses").is_empty() {
+        true => takes_uploads.then_some(USUAL_FILES),
+        false => Some(number("uses")?),
+    };
+    let message = fields.text("message").replace("\r\n", "\n");
+    Ok(NewLink { days: number("days")?, password, most_downloads, takes_uploads, message })
 }
 
 /// Revokes a link.
@@ -210,67 +239,4 @@ pub async fn set_rule(Path(id): Path<String>, sent: SubmittedForm) -> PageResult
         Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", site.name))),
         Err(error) => refuse::show_form_again(rule_form(&visit.page, &site, rule), error),
     }
-}
-
-#[derive(Template)]
-#[template(path = "shared.html")]
-struct SharedPage<'a> {
-    page: &'a Page,
-    name: String,
-    kind: String,
-    size: u64,
-    ends: Timestamp,
-    password: bool,
-    fault: String,
-}
-
-/// Shows the page for the recipient of a link.
-pub async fn open(
-    State(state): State<AppState>,
-    Path((link, secret)): Path<(String, String)>,
-    page: Page,
-) -> PageResult {
-    shared(&state, &page, link.parse().map_err(|_| ended())?, &secret, String::new()).await
-}
-
-async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: String) -> PageResult {
-    let opened = state.repository().open_link(link, secret).await?;
-    Ok(html(&SharedPage {
-        page,
-        kind: format::media(page.language, &opened.media_type, &opened.name).into_owned(),
-        name: opened.name,
-        size: opened.size,
-        ends: opened.expires_at,
-        password: opened.has_password,
-        fault,
-    }))
-}
-
-/// Sends the document of a link to its recipient.
-pub async fn download(
-    State(state): State<AppState>,
-    Path((link, secret)): Path<(String, String)>,
-    page: Page,
-    request: axum::extract::Request,
-) -> PageResult<Response> {
-    let (parts, body) = request.into_parts();
-    let client = identity::client(&parts);
-    let headers = parts.headers.clone();
-    let fields = crate::frame::fields::read(body, request_body::MAX_ANONYMOUS_BODY).await?;
-    let link: Id = link.parse().map_err(|_| ended())?;
-    match state.repository().download_link(link, &secret, &fields.text("password"), &client).await {
-        Ok(content) => Ok(send::content(&Method::GET, &headers, content, false).await?),
-        Err(error) if matches!(error.code(), Code::WrongLinkPassword | Code::TooManyAttempts) => {
-            let fault = refuse::message_for(&page, &error);
-            let mut response = shared(&state, &page, link, &secret, fault).await?;
-            *response.status_mut() = error::status(&error);
-            error::add_retry_after(&error, &mut response);
-            Ok(response)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn ended() -> Error {
-    Error::not_found("this link has ended or was revoked: ask the sender for a new one").with_code(Code::LinkEnded)
 }

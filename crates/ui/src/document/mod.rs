@@ -1,11 +1,12 @@
 //! One document: its page, versions, values, previews and sharing.
 
 pub mod approval;
-mod checkout;
+pub mod checkout;
 mod compare;
 mod details;
 mod download;
 pub mod edit_in;
+mod link_page;
 pub mod links;
 pub mod overview;
 pub mod preview;
@@ -14,6 +15,7 @@ pub mod values;
 mod versions;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 
 use http_core::server::state::AppState;
@@ -21,7 +23,7 @@ use http_core::server::state::AppState;
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {
     Router::new()
-        .route("/s/{link}/{secret}", get(links::open))
+        .route("/s/{link}/{secret}", get(link_page::open))
         .route("/items/{id}", get(details::show))
         .route("/items/{id}/pages", get(preview::pages::show))
         .route("/items/{id}/edit-in", post(edit_in::open))
@@ -54,5 +56,7 @@ pub fn routes() -> Router<AppState> {
 pub fn content() -> Router<AppState> {
     Router::new()
         .route("/download/{id}/{name}", get(download::download))
-        .route("/s/{link}/{secret}", post(links::download))
+        .route("/s/{link}/{secret}", post(link_page::download))
+        .route("/s/{link}/{secret}/view", get(link_page::view))
+        .route("/s/{link}/{secret}/files", post(link_page::receive).layer(DefaultBodyLimit::disable()))
 }

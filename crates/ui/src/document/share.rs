@@ -2,12 +2,14 @@
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Error, Id, NodeKind, PrincipalKind, Result, Right, Role};
+use axum::response::Response;
+use model::{Code, Error, ErrorKind, Id, NodeKind, PrincipalKind, Result, Right, Role};
 use repository::{Item, Target};
 
 use super::links::{self, LinkRow, USUAL_DAYS};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
+use crate::frame::flash::{self, Flash};
 use crate::frame::form::Choice;
 use crate::frame::item::{find, require};
 use crate::frame::navigation::Crumb;
@@ -39,9 +41,11 @@ struct People {
     suggestions: Vec<String>,
 }
 
-/// The links of a document, for those who may edit it where the site allows links.
+/// The links of a document, folder or library, for those who may edit it where the site allows links.
 struct Links {
     rows: Vec<LinkRow>,
+    /// True for a folder or library, to which files can be sent.
+    takes_files: bool,
     /// Days that a new link lasts unless somebody chooses others.
     days: u32,
     limit: String,
@@ -78,16 +82,36 @@ pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
 }
 
 async fn draw(visit: &Visit, item: &Item, done: Done) -> PageResult {
-    let page = &visit.page;
-    let people = match item.rights.has(Right::ManagePermissions) {
-        true => Some(people_of(visit, item, &done).await?),
-        false => None,
-    };
-    let links = links_of(visit, item).await?;
-    if people.is_none() && links.is_none() {
+    let parts = parts_of(visit, item, &done).await?;
+    if parts.is_empty() {
         require(item, Right::ManagePermissions)?;
     }
-    Ok(html(&SharePage {
+    Ok(page_of(visit, item, done, parts))
+}
+
+/// What the caller may see in the dialog.
+struct Parts {
+    people: Option<People>,
+    links: Option<Links>,
+}
+
+impl Parts {
+    const fn is_empty(&self) -> bool {
+        self.people.is_none() && self.links.is_none()
+    }
+}
+
+async fn parts_of(visit: &Visit, item: &Item, done: &Done) -> Result<Parts> {
+    let people = match item.rights.has(Right::ManagePermissions) {
+        true => Some(people_of(visit, item, done).await?),
+        false => None,
+    };
+    Ok(Parts { people, links: links_of(visit, item).await? })
+}
+
+fn page_of(visit: &Visit, item: &Item, done: Done, Parts { people, links }: Parts) -> Response {
+    let page = &visit.page;
+    html(&SharePage {
         page,
         title: page.f1("share.title", item.shown_name()),
         back: address::browse(&item.path),
@@ -95,7 +119,7 @@ async fn draw(visit: &Visit, item: &Item, done: Done) -> PageResult {
         people,
         links,
         item,
-    }))
+    })
 }
 
 async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
@@ -131,13 +155,15 @@ async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
 }
 
 async fn links_of(visit: &Visit, item: &Item) -> Result<Option<Links>> {
-    if item.kind != NodeKind::Document || !item.rights.has(Right::Edit) {
+    let takes_files = matches!(item.kind, NodeKind::Folder | NodeKind::Library);
+    if !(takes_files || item.kind == NodeKind::Document) || !item.rights.has(Right::Edit) {
         return Ok(None);
     }
     let Some(rule) = visit.session.link_rule(&Target::Id(item.id)).await? else { return Ok(None) };
     let limit = links::limit_hint(&visit.page, rule.most_days);
-    let rows = links::of(visit, item).await?.unwrap_or_default();
-    Ok(Some(Links { rows, days: USUAL_DAYS.min(rule.most_days), limit }))
+    let rows = links::rows(visit, visit.session.links(&Target::Id(item.id)).await?).await?;
+    let takes_files = takes_files && item.rights.has(Right::Add);
+    Ok(Some(Links { rows, takes_files, days: USUAL_DAYS.min(rule.most_days), limit }))
 }
 
 /// Gives a person or group a role.
@@ -174,16 +200,31 @@ pub async fn revoke(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 async fn finish(visit: Visit, item: Id, result: Result<()>, done: Done) -> PageResult {
     let error: Error = match result {
         Ok(()) => {
-            // Who has given away the right to manage permissions sees what is left.
-            let item = visit.session.item(&Target::Id(item)).await?;
-            return draw(&visit, &item, Done { who: String::new(), ..done }).await;
+            // The caller may have given away the right to see the dialog, or the item.
+            let item = match visit.session.item(&Target::Id(item)).await {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Ok(flash::done("/", &Flash::new("toast.no-longer-shared", "")));
+                }
+                found => found?,
+            };
+            let done = Done { who: String::new(), ..done };
+            let parts = parts_of(&visit, &item, &done).await?;
+            if parts.is_empty() {
+                let flash = Flash::new("toast.no-longer-shared", "");
+                return Ok(flash::done(&address::browse(&item.path), &flash));
+            }
+            return Ok(page_of(&visit, &item, done, parts));
         }
         Err(error) => error,
     };
     let status = error::status(&error);
     error::log(&error, status);
-    let fault = refuse::message_for(&visit.page, &error);
     let item = visit.session.item(&Target::Id(item)).await?;
+    // The item exists, so it is the grant that does not.
+    let fault = match error.code() {
+        Code::NotFound => visit.page.s("share.gone").to_owned(),
+        _ => refuse::message_for(&visit.page, &error),
+    };
     if !item.rights.has(Right::ManagePermissions) {
         return Err(error.into());
     }

@@ -75,6 +75,7 @@ async fn configuration_statements_fit_the_schema() {
         job::ALL,
         known_device::ALL,
         link_network::ALL,
+        password_link::ALL,
         password_list::ALL,
         policy::ALL,
         principal::ALL,

@@ -24,7 +24,11 @@ mod storage;
 mod templates;
 mod uploads;
 
-pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
+pub use ::database::configuration::backup::BackupRow as Backup;
+pub use ::search::extract::{
+    Content as TextContent, Extract as TextExtract, Format as TextFormat, Member as ArchiveMember,
+    Message as MailMessage,
+};
 pub use ::search::index::{HitOrder, Passage, Piece, SearchServer};
 pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
 pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
@@ -36,11 +40,12 @@ pub use columns::{
 };
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
+pub use content::link_access::{LinkContent, LinkEntry, LinkListing, LinkProof, OpenedLink, UploadLink};
 pub use content::permissions::{Explanation, Grant, PermissionTable};
 pub use content::properties::{MAX_PROPERTY_CHARS, Property, PropertyChange};
 pub use content::recycle::{Bin, RecycledItem};
 pub use content::saved_views::{NewView, SavedView};
-pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, OpenedLink, ShareLink};
+pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, MAX_MESSAGE, MAX_SENT_FILES, NewLink, ShareLink};
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Rejection, Saved, Submission,
@@ -64,9 +69,9 @@ pub use import::{
 };
 pub use items::item::{CheckOut, Item, Person, Version, etag, version_of_etag};
 pub use items::{
-    BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, MAX_ATTACHMENTS,
-    Page, Sort, SortKey, Space, Transfer, Transferred, Usage, UsageReport, ValueTest, named_condition,
-    stored_condition,
+    BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownPlace, KnownSite, ListRequest, Listed,
+    MAX_ATTACHMENTS, Page, SharedByMe, SharedWithMe, Sort, SortKey, Space, Transfer, Transferred, Usage, UsageReport,
+    ValueTest, named_condition, stored_condition,
 };
 pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,

@@ -14,7 +14,7 @@ use http_core::server::state::AppState;
 
 use super::extract::{Ids, Query};
 use super::feed::{self, ActivityFeed};
-use super::wire::home::{HappeningJson, HomeJson, MostQuery};
+use super::wire::home::{HappeningJson, HomeJson, MostQuery, SharedByMeJson, SharedWithMeJson};
 use super::wire::item::Names;
 use super::wire::list::List;
 
@@ -28,6 +28,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(follow, leave))
         .routes(routes!(home))
+        .routes(routes!(shared_with_me))
+        .routes(routes!(shared_by_me))
         .routes(routes!(happenings))
         .routes(routes!(happenings_below))
         .routes(routes!(feed_of_item))
@@ -40,15 +42,15 @@ fn limit(query: &MostQuery) -> Result<usize> {
     }
 }
 
-/// Follow a document
+/// Follow a document, or pin a site, library, list or folder
 ///
-/// Repeating the request changes nothing.
+/// Repeating the request changes nothing. Followed documents and pinned places are on the caller's home page.
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/following",
     operation_id = "follow",
     tag = "documents",
-    params(("id" = String, Path, description = "Identifier of the document")),
+    params(("id" = String, Path, description = "Identifier of the item")),
     responses((status = 204, description = "Done"))
 )]
 async fn follow(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
@@ -56,13 +58,13 @@ async fn follow(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Stop following a document
+/// Stop following a document, or unpin a place
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/following",
     operation_id = "unfollow",
     tag = "documents",
-    params(("id" = String, Path, description = "Identifier of the document")),
+    params(("id" = String, Path, description = "Identifier of the item")),
     responses((status = 204, description = "Done"))
 )]
 async fn leave(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
@@ -82,8 +84,45 @@ async fn leave(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
     responses((status = 200, description = "The documents of the caller's home page", body = HomeJson))
 )]
 async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<HomeJson>> {
-    let home = caller.session.home(limit(&query)?).await?;
-    Ok(Reply(HomeJson::new(&caller.session, home).await?))
+    let limit = limit(&query)?;
+    let (home, pinned) = tokio::try_join!(caller.session.home(limit), caller.session.pinned(limit))?;
+    Ok(Reply(HomeJson::new(&caller.session, home, pinned).await?))
+}
+
+/// List items that others shared with the caller
+///
+/// Newest first: items with a role for the caller or one of the caller's groups that the place above does not give.
+/// What is shared with everyone is left out.
+#[utoipa::path(
+    get,
+    path = "/api/v1/me/shared-with-me",
+    operation_id = "list_shared_with_me",
+    tag = "me",
+    params(MostQuery),
+    responses((status = 200, description = "The items", body = List<SharedWithMeJson>))
+)]
+async fn shared_with_me(
+    caller: Authenticated,
+    Query(query): Query<MostQuery>,
+) -> Answer<Reply<List<SharedWithMeJson>>> {
+    let shared = caller.session.shared_with_me(limit(&query)?).await?;
+    Ok(Reply(List::whole(SharedWithMeJson::all(&caller.session, shared).await?)))
+}
+
+/// List items that the caller shared with others
+///
+/// Newest first: items on which the caller gave somebody a role that the place above does not give, or made a link.
+#[utoipa::path(
+    get,
+    path = "/api/v1/me/shared-by-me",
+    operation_id = "list_shared_by_me",
+    tag = "me",
+    params(MostQuery),
+    responses((status = 200, description = "The items", body = List<SharedByMeJson>))
+)]
+async fn shared_by_me(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<SharedByMeJson>>> {
+    let shared = caller.session.shared_by_me(limit(&query)?).await?;
+    Ok(Reply(List::whole(SharedByMeJson::all(&caller.session, shared).await?)))
 }
 
 /// List recent events of documents that the caller may open

@@ -1,4 +1,4 @@
-//! Followed documents: those whose changes a user wants to see.
+//! Followed documents, whose changes a user wants to see, and pinned places, which a user wants at hand.
 
 use model::{Id, Result, Timestamp};
 
@@ -12,8 +12,10 @@ statements! {
     HAS = "SELECT 1 FROM followed WHERE principal_id = $1 AND node_id = $2";
     COUNT = "SELECT COUNT(*) FROM followed WHERE principal_id = $1";
     IDS = "SELECT node_id FROM followed WHERE principal_id = $1";
+    PLACES = "SELECT n.id FROM followed f JOIN node n ON n.id = f.node_id
+        WHERE f.principal_id = $1 AND n.kind <> 'document' ORDER BY n.folded, n.id LIMIT $2";
     LIST = concat!("SELECT ", node_columns!("n"), " FROM followed f JOIN node n ON n.id = f.node_id
-        WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2");
+        WHERE f.principal_id = $1 AND n.kind = 'document' ORDER BY n.modified_at DESC, n.id DESC LIMIT $2");
 }
 
 /// Records that a user follows an item.
@@ -41,7 +43,12 @@ pub fn ids(reader: &mut Reader<'_>, principal: Id) -> Result<Vec<Id>> {
     reader.query(IDS, &params![principal], |row| row.get(0))
 }
 
-/// Items that a user follows, most recently changed first, including those in recycle bins.
+/// Sites, libraries, lists and folders that a user pinned, by name, including those in recycle bins.
+pub fn places(reader: &mut Reader<'_>, principal: Id, limit: usize) -> Result<Vec<Id>> {
+    reader.query(PLACES, &params![principal, limit as i64], |row| row.get(0))
+}
+
+/// Documents that a user follows, most recently changed first, including those in recycle bins.
 pub fn list(reader: &mut Reader<'_>, principal: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(LIST, &params![principal, limit as i64], read)
 }

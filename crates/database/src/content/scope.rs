@@ -2,7 +2,7 @@
 
 use model::{Id, Result, Timestamp};
 
-use crate::{Reader, Transaction, params, statements};
+use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     INSERT = "INSERT INTO scope (id, collection_id, node_id) VALUES ($1, $2, $3)";
@@ -19,6 +19,18 @@ statements! {
         $4, $5)
         ON CONFLICT (scope_id, principal_id, role_id) DO NOTHING";
     REVOKE = "DELETE FROM scope_grant WHERE scope_id = $1 AND principal_id = $2 AND role_id = $3";
+    SHARED_WITH = "SELECT s.node_id, g.granted_at, g.granted_by FROM scope_grant g JOIN scope s ON s.id = g.scope_id
+        JOIN node n ON n.id = s.node_id JOIN node p ON p.id = n.parent_id
+        WHERE g.principal_id {in $1} AND g.granted_by <> $2 AND n.id <> n.collection_id
+        AND NOT EXISTS (SELECT 1 FROM scope_grant above WHERE above.scope_id = p.scope_id
+        AND above.principal_id = g.principal_id AND above.role_id = g.role_id)
+        ORDER BY g.granted_at DESC, s.node_id DESC LIMIT $3";
+    SHARED_BY = "SELECT s.node_id, g.granted_at, g.principal_id FROM scope_grant g JOIN scope s ON s.id = g.scope_id
+        JOIN node n ON n.id = s.node_id JOIN node p ON p.id = n.parent_id
+        WHERE g.granted_by = $1 AND g.principal_id <> $1 AND n.id <> n.collection_id
+        AND NOT EXISTS (SELECT 1 FROM scope_grant above WHERE above.scope_id = p.scope_id
+        AND above.principal_id = g.principal_id AND above.role_id = g.role_id)
+        ORDER BY g.granted_at DESC, s.node_id DESC LIMIT $2";
     USES = "SELECT role_id, COUNT(*) FROM scope_grant GROUP BY role_id";
     COPY = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by)
         SELECT $2, principal_id, role_id, $3, $4 FROM scope_grant WHERE scope_id = $1";
@@ -35,6 +47,32 @@ pub struct GrantRow {
     pub granted_at: Timestamp,
     /// User who granted it.
     pub granted_by: Id,
+}
+
+/// A grant on an item that the place above it does not have.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedRow {
+    /// The item.
+    pub node_id: Id,
+    /// Time of the grant.
+    pub at: Timestamp,
+    /// The other side: who granted it, or who got it.
+    pub principal_id: Id,
+}
+
+fn shared_row(row: &Row<'_>) -> Result<SharedRow> {
+    Ok(SharedRow { node_id: row.get(0)?, at: row.get(1)?, principal_id: row.get(2)? })
+}
+
+/// Grants to these users and groups, newest first, by others than `except`, on items below the root of their site
+/// collection that are in no recycle bin. Grants that the place above has too are left out.
+pub fn shared_with(reader: &mut Reader<'_>, principals: &[Id], except: Id, most: usize) -> Result<Vec<SharedRow>> {
+    reader.query(SHARED_WITH, &params![principals, except, most as i64], shared_row)
+}
+
+/// Grants by a user to others, as [`shared_with`] does.
+pub fn shared_by(reader: &mut Reader<'_>, grantor: Id, most: usize) -> Result<Vec<SharedRow>> {
+    reader.query(SHARED_BY, &params![grantor, most as i64], shared_row)
 }
 
 /// Number of grants of each role. Roles without any grant are missing.

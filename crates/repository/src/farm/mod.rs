@@ -5,6 +5,7 @@ pub(crate) mod absent;
 pub(crate) mod activity;
 pub(crate) mod advice;
 pub(crate) mod attach;
+pub(crate) mod backups;
 pub(crate) mod busy;
 pub(crate) mod clean_up;
 pub(crate) mod clock;

@@ -1,4 +1,4 @@
-//! Following documents.
+//! Following documents, and pinning of sites, libraries, lists and folders.
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
@@ -8,17 +8,24 @@ use model::{Code, Error, NodeKind, Result, Right, Timestamp};
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-/// Maximum number of documents that one user follows.
+/// Maximum number of documents and places that one user follows or has pinned in a content database.
 const MAX_FOLLOWED: i64 = 1_000;
 
 impl Session {
-    /// Follows or unfollows a document.
+    /// Follows or unfollows a document, or pins or unpins a site, library, list or folder.
+    ///
+    /// # Errors
+    /// Those of [`Session::item`]; `Conflict` with code `wrong_kind` for a row; `Exhausted` with code `too_many`.
     #[boxed]
     pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
         let located = self.locate(target).await?.to(Right::View)?;
         let guard = self.guard([&located])?;
-        located.require_kind(NodeKind::Document)?;
-        let id = located.node().id;
+        let node = located.node();
+        let id = node.id;
+        if node.kind != NodeKind::Document && !node.kind.is_container() {
+            let text = format!("\"{}\" is a row of a list: follow documents, and pin places", node.name);
+            return Err(Error::conflict(text).with_code(Code::WrongKind));
+        }
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if !follow {
                 return followed::remove(transaction, guard.caller(), id);
@@ -28,7 +35,7 @@ impl Session {
             }
             if followed::count(transaction, guard.caller())? >= MAX_FOLLOWED {
                 return Err(Error::exhausted(format!(
-                    "you already follow {MAX_FOLLOWED} documents: stop following one of them first"
+                    "you already follow and have pinned {MAX_FOLLOWED} items: stop following one of them first"
                 ))
                 .with_code(Code::TooMany));
             }
@@ -39,7 +46,7 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Returns whether the caller follows a document.
+    /// Returns whether the caller follows a document or has pinned a place.
     #[boxed]
     pub async fn follows(&self, target: &Target) -> Result<bool> {
         let caller = self.principal.id;

@@ -10,7 +10,7 @@ use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
 use database::content::{followed, library, scope, submission};
-use model::{Id, LibrarySettings, Result, Right, Timestamp, fold, is_application_file};
+use model::{Id, LibrarySettings, NodeKind, Result, Right, Timestamp, fold, is_application_file};
 
 use crate::items::item::Item;
 use crate::{Session, UnavailableDatabases};
@@ -38,6 +38,19 @@ pub struct KnownSite {
     pub path: String,
     /// Its title.
     pub title: String,
+}
+
+/// A site, library, list or folder that the caller pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPlace {
+    /// Identifier.
+    pub id: Id,
+    /// Kind.
+    pub kind: NodeKind,
+    /// Path in the farm; empty for the root.
+    pub path: String,
+    /// Name.
+    pub name: String,
 }
 
 /// Contents of the caller's start page.
@@ -79,6 +92,35 @@ impl Session {
     #[boxed]
     pub async fn home_of_sites(&self, limit: usize) -> Result<Home> {
         self.gather(limit, false).await
+    }
+
+    /// Returns the sites, libraries, lists and folders that the caller pinned and may know of, by name, at most
+    /// `limit`. Those in a content database that is away or cannot be read are missing without notice.
+    #[boxed]
+    pub async fn pinned(&self, limit: usize) -> Result<Vec<KnownPlace>> {
+        let registry = self.registry().await?;
+        let me = self.principal.id;
+        let mut all: Vec<KnownPlace> = Vec::new();
+        for content in &registry.databases {
+            let view = CallerView::of(self, &registry, content);
+            let look = move |reader: &mut Reader<'_>| {
+                let mut places = Vec::new();
+                for id in followed::places(reader, me, limit)? {
+                    places.extend(view.locate(reader, id)?.map(|located| {
+                        let (node, path) = (located.node(), located.path());
+                        KnownPlace { id, kind: node.kind, path, name: node.name.clone() }
+                    }));
+                }
+                Ok(places)
+            };
+            match content.database.read(look).await {
+                Ok(mut part) => all.append(&mut part),
+                Err(error) => drop(content.name_if_database_error(error)?),
+            }
+        }
+        all.sort_by_cached_key(|place| (fold(&place.name), place.id));
+        all.truncate(limit);
+        Ok(all)
     }
 
     async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {

@@ -1,7 +1,7 @@
 //! Contents of the caller's home page.
 
 use model::Result;
-use repository::{Home, ItemEvent, KnownSite, Session};
+use repository::{Home, ItemEvent, KnownPlace, KnownSite, Session, SharedByMe, SharedWithMe};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,6 +25,78 @@ impl From<KnownSite> for KnownSiteJson {
     }
 }
 
+/// A site, library, list or folder that the caller pinned.
+#[derive(Serialize, ToSchema)]
+pub struct KnownPlaceJson {
+    /// Identifier.
+    pub id: String,
+    /// Kind: site, library, list or folder.
+    pub kind: &'static str,
+    /// Path in the farm; empty for the root.
+    pub path: String,
+    /// Name.
+    pub name: String,
+}
+
+impl From<KnownPlace> for KnownPlaceJson {
+    fn from(place: KnownPlace) -> Self {
+        Self { id: place.id.to_string(), kind: place.kind.as_str(), path: place.path, name: place.name }
+    }
+}
+
+/// An item that another user shared with the caller.
+#[derive(Serialize, ToSchema)]
+pub struct SharedWithMeJson {
+    /// The item.
+    pub item: ItemJson,
+    /// Time of the newest grant.
+    pub at: String,
+    /// User who made it; null for one who does not exist any more.
+    pub by: Option<PersonJson>,
+}
+
+/// An item that the caller shared with others.
+#[derive(Serialize, ToSchema)]
+pub struct SharedByMeJson {
+    /// The item.
+    pub item: ItemJson,
+    /// Time of the newest grant or link.
+    pub at: String,
+    /// Identifiers of the users and groups that got a role from the caller.
+    pub with: Vec<String>,
+    /// Number of the caller's links that have not expired.
+    pub links: u64,
+}
+
+impl SharedWithMeJson {
+    /// Creates the JSON form of what was shared, with the names of all users in it.
+    pub async fn all(session: &Session, shared: Vec<SharedWithMe>) -> Result<Vec<Self>> {
+        let names = Names::of(session, shared.iter().map(|shared| shared.by)).await?;
+        let items = item::items(session, shared.iter().map(|shared| shared.item.clone()).collect()).await?;
+        let all = items.into_iter().zip(shared);
+        let one = |(item, shared): (ItemJson, SharedWithMe)| Self {
+            item,
+            at: time::format(shared.at),
+            by: names.optional_person(shared.by),
+        };
+        Ok(all.map(one).collect())
+    }
+}
+
+impl SharedByMeJson {
+    /// Creates the JSON form of what the caller shared.
+    pub async fn all(session: &Session, shared: Vec<SharedByMe>) -> Result<Vec<Self>> {
+        let items = item::items(session, shared.iter().map(|shared| shared.item.clone()).collect()).await?;
+        let one = |(item, shared): (ItemJson, SharedByMe)| Self {
+            item,
+            at: time::format(shared.at),
+            with: shared.with.iter().map(ToString::to_string).collect(),
+            links: shared.links as u64,
+        };
+        Ok(items.into_iter().zip(shared).map(one).collect())
+    }
+}
+
 /// Contents of the caller's start page.
 #[derive(Serialize, ToSchema)]
 pub struct HomeJson {
@@ -36,6 +108,8 @@ pub struct HomeJson {
     pub drafts: Vec<ItemJson>,
     /// Documents that the caller follows.
     pub followed: Vec<ItemJson>,
+    /// Sites, libraries, lists and folders that the caller pinned, by name.
+    pub pinned: Vec<KnownPlaceJson>,
     /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSiteJson>,
     /// True if the response is complete. False when a content database is unavailable or unreadable.
@@ -46,12 +120,13 @@ pub struct HomeJson {
 
 impl HomeJson {
     /// Creates the JSON form of a home page, with the names of all users in it.
-    pub async fn new(session: &Session, home: Home) -> Result<Self> {
+    pub async fn new(session: &Session, home: Home, pinned: Vec<KnownPlace>) -> Result<Self> {
         Ok(Self {
             recent: item::items(session, home.recent).await?,
             checked_out: item::items(session, home.checked_out).await?,
             drafts: item::items(session, home.drafts).await?,
             followed: item::items(session, home.followed).await?,
+            pinned: pinned.into_iter().map(Into::into).collect(),
             sites: home.sites.into_iter().map(Into::into).collect(),
             complete: home.missing.is_empty(),
             incomplete: home.missing.names(),

@@ -1,21 +1,25 @@
-//! The start page: search, recent changes, the user's own work, and sites.
+//! The start page: search, recent changes, the user's own work, what others shared, pinned places and sites.
 
 use askama::Template;
 use model::{Id, NodeKind, SearchAlert, Timestamp};
-use repository::{Item, ItemEvent, KnownSite, SavedSearch, Sort, Target};
+use repository::{Item, KnownPlace, KnownSite, SavedSearch, Sort, Target};
 
+use super::shared::{SharedEntry, with_me};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
 use crate::frame::navigation::Crumb;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::wording::{events, names, unavailable};
+use crate::wording::events::{self, GroupedEvent};
+use crate::wording::{names, unavailable};
 
 /// Limit on entries of each kind.
 const MAX_ENTRIES: usize = 24;
 /// Limit on entries of the user's own work.
 const MAX_OWN_ENTRIES: usize = 8;
+/// Number of recent events that are read. Documents that one person added in succession are one entry.
+const MAX_READ_EVENTS: usize = 40;
 /// Limit on sites on the page of all sites.
 const MAX_SITES: usize = 1_000;
 
@@ -35,9 +39,17 @@ struct RecentEvent {
     href: String,
     icon: Icon,
     name: String,
-    what: &'static str,
+    what: String,
     who: String,
     at: Timestamp,
+}
+
+/// A link to a pinned place.
+struct PinnedLink {
+    href: String,
+    icon: Icon,
+    name: String,
+    path: String,
 }
 
 /// A link to the new documents of a saved search.
@@ -56,6 +68,8 @@ struct HomePage<'a> {
     drafts: Vec<Entry>,
     waiting: Vec<Entry>,
     followed: Vec<Entry>,
+    pinned: Vec<PinnedLink>,
+    shared: Vec<SharedEntry>,
     told: Vec<RecentEvent>,
     saved: Vec<SavedLink>,
     sites: Vec<Crumb>,
@@ -77,7 +91,13 @@ struct Collections<'a> {
 
 /// The page.
 pub async fn show(mut visit: Visit) -> PageResult {
-    let (mut home, told, saved) = tokio::try_join!(visit.session.home(MAX_ENTRIES), told(&visit), saved(&visit))?;
+    let (mut home, told, saved, pinned, shared) = tokio::try_join!(
+        visit.session.home(MAX_ENTRIES),
+        told(&visit),
+        saved(&visit),
+        visit.session.pinned(MAX_ENTRIES),
+        with_me(&visit, MAX_OWN_ENTRIES),
+    )?;
     let more_sites = home.sites.len().max(home.subsites.len()) == MAX_ENTRIES;
     home.checked_out.truncate(MAX_OWN_ENTRIES);
     home.drafts.truncate(MAX_OWN_ENTRIES);
@@ -111,6 +131,8 @@ pub async fn show(mut visit: Visit) -> PageResult {
         drafts: entries(&home.drafts),
         waiting: entries(&home.waiting),
         followed: entries(&home.followed),
+        pinned: pinned.into_iter().map(pinned_link).collect(),
+        shared,
         told,
         saved,
         sites: home.sites.iter().chain(&home.subsites).map(link).collect(),
@@ -121,18 +143,20 @@ pub async fn show(mut visit: Visit) -> PageResult {
 
 /// Returns the latest events, in the user's language.
 async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
-    let happenings = visit.session.recent_events(MAX_OWN_ENTRIES).await?;
-    let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
+    let happenings = visit.session.recent_events(MAX_READ_EVENTS).await?;
+    let mut happenings = events::grouped(happenings);
+    happenings.truncate(MAX_OWN_ENTRIES);
+    let actors: Vec<Id> = happenings.iter().map(|told| told.event.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
-    let tell = |happening: ItemEvent| RecentEvent {
-        href: address::browse(&happening.item.path),
-        icon: names::icon_of(&happening.item),
-        what: events::words(&visit.page, &happening.action),
-        who: events::who(&visit.page, &names, happening.actor),
-        at: happening.at,
-        name: happening.item.shown_name().to_owned(),
+    let tell = |told: &GroupedEvent| RecentEvent {
+        href: told.href(),
+        icon: told.icon(),
+        what: told.words(&visit.page),
+        who: events::who(&visit.page, &names, told.event.actor),
+        at: told.event.at,
+        name: told.name().to_owned(),
     };
-    Ok(happenings.into_iter().map(tell).collect())
+    Ok(happenings.iter().map(tell).collect())
 }
 
 /// Returns the first saved searches, those with an alert before others.
@@ -155,6 +179,16 @@ async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
     let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MAX_ENTRIES).await?;
     let libraries = listed.items.into_iter().filter(|item| item.kind == NodeKind::Library);
     Ok(libraries.map(|item| Crumb { href: address::browse(&item.path), label: item.name }).collect())
+}
+
+fn pinned_link(place: KnownPlace) -> PinnedLink {
+    let above = place.path.rsplit_once('/').map_or("", |(above, _)| above);
+    PinnedLink {
+        href: address::browse(&place.path),
+        icon: names::icon_of_kind(place.kind),
+        path: above.replace('/', " / "),
+        name: place.name,
+    }
 }
 
 fn link(site: &KnownSite) -> Crumb {

@@ -12,6 +12,9 @@ use super::visit::Visit;
 /// Limit on libraries and sites in the side bar.
 const MAX_LISTED: usize = 50;
 
+/// Limit on pinned places in the side bar.
+const MAX_PINNED: usize = 20;
+
 /// A link of the breadcrumbs.
 pub struct Crumb {
     /// Target URL.
@@ -39,8 +42,19 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
 pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(None) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
-    let ((libraries, lists, sites), look) =
-        tokio::try_join!(inside(&visit.session, site, here), look_of(&visit.session, site))?;
+    let ((libraries, lists, sites), look, pinned) = tokio::try_join!(
+        inside(&visit.session, site, here),
+        look_of(&visit.session, site),
+        visit.session.pinned(MAX_PINNED),
+    )?;
+    let current = way.last().map(|item| item.id);
+    let pinned = pinned.into_iter().map(|place| NavLink {
+        href: address::browse(&place.path),
+        icon: icon("star"),
+        current: current == Some(place.id) && here != place.id,
+        label: place.name,
+    });
+    let pinned = pinned.collect();
     let accent = look.accent.unwrap_or(site.accent);
     let site_bar = site_bar(&visit.session, site, here, look).await?;
     let page = &visit.page;
@@ -98,10 +112,13 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
             current: false,
         });
     }
-    let mut groups = vec![NavGroup { title: String::new(), links: first }];
-    for (title, links) in
-        [(page.s("nav.libraries"), libraries), (page.s("nav.lists"), lists), (page.s("nav.sites"), sites)]
-    {
+    let mut groups: Vec<NavGroup> = vec![NavGroup { title: String::new(), links: first }];
+    for (title, links) in [
+        (page.s("pin.title"), pinned),
+        (page.s("nav.libraries"), libraries),
+        (page.s("nav.lists"), lists),
+        (page.s("nav.sites"), sites),
+    ] {
         if !links.is_empty() {
             groups.push(NavGroup { title: title.to_owned(), links });
         }
@@ -217,6 +234,7 @@ pub fn fill_farm_side_bar(page: &mut Page, current: &str) -> Result<()> {
         link("/farm", "shield", page.s("farm.overview")),
         link("/farm/figures", "chart", page.s("nav.figures")),
         link("/farm/audit", "clock", page.s("nav.farm-audit")),
+        link("/farm/backups", "database", page.s("backup.title")),
         link("/farm/users", "user", page.s("farm.users")),
         link("/farm/groups", "group", page.s("farm.groups")),
         link("/farm/roles", "key", page.s("farm.roles")),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::{Id, NodeKind, Result};
 use repository::{Item, PrincipalName, Session};
 
-use crate::frame::format::{Icon, file_icon, toned};
+use crate::frame::format::{Icon, file_icon, icon, toned};
 
 /// Returns the names of all users who last changed the items, have them checked out or have them open.
 pub async fn names(session: &Session, items: &[Item]) -> Result<HashMap<Id, PrincipalName>> {
@@ -30,11 +30,6 @@ pub fn known_as(names: &HashMap<Id, PrincipalName>, id: Id) -> &str {
 /// Returns the icon of an item.
 pub fn icon_of(item: &Item) -> Icon {
     match item.kind {
-        NodeKind::Site => toned("site", "tone-accent"),
-        NodeKind::Library => toned("library", "tone-accent"),
-        NodeKind::List => toned("list", "tone-accent"),
-        NodeKind::Row => toned("row", "tone-accent"),
-        NodeKind::Folder => toned("folder", "tone-yellow"),
         NodeKind::Document => {
             let end = item.name.rsplit_once('.').map_or("", |(_, end)| end);
             // Most extensions are already in lower case.
@@ -44,5 +39,18 @@ pub fn icon_of(item: &Item) -> Icon {
                 file_icon(end)
             }
         }
+        kind => icon_of_kind(kind),
+    }
+}
+
+/// Returns the icon of an item of which only the kind is known.
+pub fn icon_of_kind(kind: NodeKind) -> Icon {
+    match kind {
+        NodeKind::Site => toned("site", "tone-accent"),
+        NodeKind::Library => toned("library", "tone-accent"),
+        NodeKind::List => toned("list", "tone-accent"),
+        NodeKind::Row => toned("row", "tone-accent"),
+        NodeKind::Folder => toned("folder", "tone-yellow"),
+        NodeKind::Document => icon("file"),
     }
 }

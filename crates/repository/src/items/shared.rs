@@ -1,0 +1,140 @@
+//! What others shared with the caller, and what the caller shared with others: grants on items that have permissions of
+//! their own, as far as they are not those of the place above, and links.
+
+use std::collections::HashMap;
+
+use async_recursion::async_recursion as boxed;
+use database::Reader;
+use database::content::{node, scope, share_link};
+use model::{Id, Principal, Result, Timestamp};
+
+use crate::Session;
+use crate::items::item::Item;
+
+use super::caller_view::CallerView;
+
+/// Grants and links that are read of each content database, the newest.
+const MAX_READ: usize = 500;
+
+/// An item that another user shared with the caller, or with one of the caller's groups.
+#[derive(Clone, Debug)]
+pub struct SharedWithMe {
+    /// The item.
+    pub item: Item,
+    /// Time of the newest grant.
+    pub at: Timestamp,
+    /// User who made it.
+    pub by: Id,
+}
+
+/// An item that the caller shared with others.
+#[derive(Clone, Debug)]
+pub struct SharedByMe {
+    /// The item.
+    pub item: Item,
+    /// Time of the newest grant or link.
+    pub at: Timestamp,
+    /// Users and groups that got a role from the caller.
+    pub with: Vec<Id>,
+    /// Number of links of the caller that have not expired.
+    pub links: usize,
+}
+
+impl Session {
+    /// Returns items that others shared with the caller and that the caller may open, newest first, at most `limit`.
+    /// What is shared with everyone is left out. Items in a content database that is away or cannot be read are
+    /// missing without notice.
+    #[boxed]
+    pub async fn shared_with_me(&self, limit: usize) -> Result<Vec<SharedWithMe>> {
+        let me = self.principal.id;
+        let mut ids: Vec<Id> = self.principal.ids().filter(|id| *id != Principal::EVERYONE).collect();
+        ids.sort_unstable();
+        self.gather_shared(
+            limit,
+            |shared: &SharedWithMe| shared.at,
+            move |reader, view| {
+                let mut found: Vec<SharedWithMe> = Vec::new();
+                let mut seen: HashMap<Id, ()> = HashMap::new();
+                for granted in scope::shared_with(reader, &ids, me, MAX_READ)? {
+                    if found.len() == limit {
+                        break;
+                    }
+                    if seen.insert(granted.node_id, ()).is_some() {
+                        continue;
+                    }
+                    let Some(row) = node::find(reader, granted.node_id)? else { continue };
+                    if let Some(item) = view.show(reader, &row)? {
+                        found.push(SharedWithMe { item, at: granted.at, by: granted.principal_id });
+                    }
+                }
+                Ok(found)
+            },
+        )
+        .await
+    }
+
+    /// Returns items that the caller shared with others, newest first, at most `limit`, with the restrictions of
+    /// [`Session::shared_with_me`].
+    #[boxed]
+    pub async fn shared_by_me(&self, limit: usize) -> Result<Vec<SharedByMe>> {
+        let (me, now) = (self.principal.id, Timestamp::now());
+        self.gather_shared(
+            limit,
+            |shared: &SharedByMe| shared.at,
+            move |reader, view| {
+                let mut found: HashMap<Id, (Timestamp, Vec<Id>, usize)> = HashMap::new();
+                for granted in scope::shared_by(reader, me, MAX_READ)? {
+                    let (at, with, _) = found.entry(granted.node_id).or_insert((granted.at, Vec::new(), 0));
+                    *at = (*at).max(granted.at);
+                    if !with.contains(&granted.principal_id) {
+                        with.push(granted.principal_id);
+                    }
+                }
+                for (node, made) in share_link::made_by(reader, me, now, MAX_READ)? {
+                    let (at, _, links) = found.entry(node).or_insert((made, Vec::new(), 0));
+                    *at = (*at).max(made);
+                    *links += 1;
+                }
+                let mut newest: Vec<_> = found.into_iter().collect();
+                newest.sort_by_key(|(node, (at, ..))| std::cmp::Reverse((*at, *node)));
+                let mut shared = Vec::new();
+                for (id, (at, with, links)) in newest {
+                    if shared.len() == limit {
+                        break;
+                    }
+                    let Some(row) = node::find(reader, id)? else { continue };
+                    if let Some(item) = view.show(reader, &row)? {
+                        shared.push(SharedByMe { item, at, with, links });
+                    }
+                }
+                Ok(shared)
+            },
+        )
+        .await
+    }
+
+    /// Collects what each content database has, newest first.
+    async fn gather_shared<T: Send + 'static>(
+        &self,
+        limit: usize,
+        at: impl Fn(&T) -> Timestamp + Send,
+        read: impl Fn(&mut Reader<'_>, &mut CallerView) -> Result<Vec<T>> + Clone + Send + 'static,
+    ) -> Result<Vec<T>> {
+        let _permit = self.permit_to_walk().await?;
+        self.repository.inner.activity.note();
+        let registry = self.registry().await?;
+        let mut all = Vec::new();
+        for content in &registry.databases {
+            let mut view = CallerView::of(self, &registry, content);
+            let read = read.clone();
+            let look = move |reader: &mut Reader<'_>| read(reader, &mut view);
+            match content.database.read_long(look).await {
+                Ok(mut part) => all.append(&mut part),
+                Err(error) => drop(content.name_if_database_error(error)?),
+            }
+        }
+        all.sort_by_key(|shared| std::cmp::Reverse(at(shared)));
+        all.truncate(limit);
+        Ok(all)
+    }
+}

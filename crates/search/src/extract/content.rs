@@ -3,6 +3,9 @@
 use model::{Code, Error};
 use serde::{Deserialize, Serialize};
 
+/// Limit on the characters of the name of a member.
+const MAX_NAME: usize = 1_000;
+
 /// A format from which text can be extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -16,6 +19,14 @@ pub enum Format {
     Odt,
     /// OpenDocument spreadsheet.
     Ods,
+    /// ZIP archive.
+    Zip,
+    /// TAR archive.
+    Tar,
+    /// TAR archive, compressed by gzip.
+    TarGz,
+    /// Mail message.
+    Email,
 }
 
 impl Format {
@@ -27,6 +38,10 @@ impl Format {
             "xlsx" | "xlsm" | "xltx" => Some(Self::Xlsx),
             "odt" | "ott" | "odp" | "otp" => Some(Self::Odt),
             "ods" | "ots" => Some(Self::Ods),
+            "zip" | "jar" => Some(Self::Zip),
+            "tar" => Some(Self::Tar),
+            "tgz" => Some(Self::TarGz),
+            "eml" => Some(Self::Email),
             _ => None,
         }
     }
@@ -39,6 +54,10 @@ impl Format {
             Self::Xlsx => "xlsx",
             Self::Odt => "odt",
             Self::Ods => "ods",
+            Self::Zip => "zip",
+            Self::Tar => "tar",
+            Self::TarGz => "tgz",
+            Self::Email => "eml",
         }
     }
 }
@@ -50,6 +69,45 @@ pub enum Content {
     Lines(Vec<String>),
     /// The rows of the first sheet, all of the same length.
     Rows(Vec<Vec<String>>),
+    /// The members of an archive.
+    Members(Vec<Member>),
+    /// A mail message.
+    Message(Box<Message>),
+}
+
+/// A member of an archive, or an attachment of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name; in an archive, its path.
+    pub name: String,
+    /// Its size in bytes, unpacked.
+    pub size: u64,
+}
+
+impl Member {
+    /// Returns a member. A longer name than documents can have is cut.
+    pub fn new(name: &str, size: u64) -> Self {
+        Self { name: name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect(), size }
+    }
+}
+
+/// A mail message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its subject; may be empty.
+    pub subject: String,
+    /// Its author; may be empty.
+    pub from: String,
+    /// Its receivers; may be empty.
+    pub to: String,
+    /// Others who got it; may be empty.
+    pub cc: String,
+    /// Its date, in seconds since 1970.
+    pub sent_at: Option<i64>,
+    /// Its text, line by line.
+    pub lines: Vec<String>,
+    /// Its attachments.
+    pub attachments: Vec<Member>,
 }
 
 /// Text of a document, possibly truncated.
@@ -67,6 +125,8 @@ impl Extract {
         match &self.content {
             Content::Lines(lines) => lines.is_empty(),
             Content::Rows(rows) => rows.is_empty(),
+            Content::Members(members) => members.is_empty(),
+            Content::Message(_) => false,
         }
     }
 }

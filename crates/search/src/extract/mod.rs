@@ -1,10 +1,11 @@
 //! Text extraction from office documents: Word, Excel and PowerPoint since 2007 (ECMA-376), and OpenDocument (ISO/IEC
-//! 26300). All of them are ZIP archives of XML parts.
+//! 26300). All of them are ZIP archives of XML parts. Of archives, the names of their members.
 //!
 //! The cost does not depend on sizes that a file declares: parts are unpacked and read incrementally, and reading ends
 //! when there is enough text or when the parts turn out to be too long. Extraction runs in a child process all the same
 //! ([`crate::sandbox`]).
 
+mod archive;
 mod content;
 mod meter;
 pub(crate) mod package;
@@ -17,18 +18,25 @@ pub(crate) mod xml;
 use model::Result;
 
 pub(crate) use content::unreadable;
-pub use content::{Content, Extract, Format};
+pub use content::{Content, Extract, Format, Member, Message};
 use package::Package;
 
 /// Maximum size in bytes of a document that is read.
 pub const MAX_BYTES: u64 = 32 << 20;
 
-/// Extracts the text of a document.
+/// Extracts the text of a document, or lists the members of an archive. Mail messages are read by
+/// [`crate::readers::message`].
 ///
 /// # Errors
 /// `Invalid` with code `not_readable` if the bytes are not a document of this format, or an encrypted one; with
 /// `too_large` if the part that is unpacked contains no text.
 pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
+    match format {
+        Format::Tar => return archive::tar(bytes),
+        Format::TarGz => return archive::tar_gz(bytes),
+        Format::Email => return Err(unreadable("a message is read by the readers, which know HTML")),
+        _ => {}
+    }
     let mut package = Package::open(bytes)?;
     let mut found = match format {
         Format::Docx => text::docx(&mut package),
@@ -36,6 +44,7 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
         Format::Odt => text::odf(&mut package),
         Format::Xlsx => workbook::xlsx(&mut package),
         Format::Ods => sheet::ods(&mut package),
+        _ => return Ok(archive::zip(&package)),
     }?;
     found.more |= package.is_cut();
     package.refuse_if_cut_and(found.is_empty())?;

@@ -7,7 +7,7 @@ use std::io::{BufReader, Cursor, Read};
 use model::{Code, Error, Result};
 use zip::ZipArchive;
 
-use super::content::unreadable;
+use super::content::{Member, unreadable};
 use super::meter::Meter;
 use super::xml::Part;
 
@@ -38,6 +38,15 @@ impl<'a> Package<'a> {
     /// The names of all parts, except names that cannot be decoded.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.archive.file_names().filter_map(std::result::Result::ok)
+    }
+
+    /// Returns the first parts in the order of the archive, at most `most`, and whether there are more.
+    pub fn members(&self, most: usize) -> (Vec<Member>, bool) {
+        let all = (0..self.archive.len()).filter_map(|at| {
+            let part = self.archive.by_index_data(at).ok()?;
+            Some(Member::new(&part.name().ok()?, part.size()))
+        });
+        (all.take(most).collect(), self.archive.len() > most)
     }
 
     /// Returns whether any part was cut off at the limit on unpacked bytes.

@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::Result;
 
-use crate::extract::unreadable;
+use crate::extract::{Extract, unreadable};
 
 use document_text::MAX_DEPTH;
 pub(crate) use document_text::TextBuilder;
@@ -42,6 +42,14 @@ pub fn read(format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
     let mut text = TextBuilder::default();
     read_into(format, bytes, &mut text, 0)?;
     Ok(text.finish())
+}
+
+/// Reads a mail message as people see it.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if the bytes are not a message.
+pub(crate) fn message(bytes: &[u8]) -> Result<Extract> {
+    email::show(bytes)
 }
 
 /// Appends the text of a document that lies this deep in others.

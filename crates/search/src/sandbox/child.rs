@@ -115,7 +115,11 @@ fn read(format: &str) -> io::Result<()> {
     confine_reader()?;
     let mut document = Vec::new();
     io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
-    let answer = match extract(format, &document) {
+    let read = match format {
+        Format::Email => readers::message(&document),
+        format => extract(format, &document),
+    };
+    let answer = match read {
         Ok(found) => Answer::Read(found),
         Err(error) => Answer::Refused(error.code().to_string(), error.message().to_owned()),
     };

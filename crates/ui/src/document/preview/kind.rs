@@ -26,7 +26,7 @@ pub enum PreviewKind {
     Table,
     /// Lines of text, with the language in which they are coloured.
     Text(Option<&'static str>),
-    /// Extracted text of an office document.
+    /// What is read of an office document, an archive or a mail message.
     Office(TextFormat),
 }
 
@@ -93,6 +93,9 @@ pub fn of(media_type: &str, name: &str) -> PreviewKind {
     if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
         return PreviewKind::Office(format);
     }
+    if let Some(format) = container(name, &extension) {
+        return PreviewKind::Office(format);
+    }
     let language = language::of(&extension);
     match extension.as_str() {
         "md" | "markdown" => PreviewKind::Markdown,
@@ -107,6 +110,17 @@ pub fn of(media_type: &str, name: &str) -> PreviewKind {
     }
 }
 
+/// Returns the format of an archive or a mail message, which its name decides.
+fn container(name: &str, extension: &str) -> Option<TextFormat> {
+    if name.to_lowercase().ends_with(".tar.gz") {
+        return Some(TextFormat::TarGz);
+    }
+    let is_container = |format: &TextFormat| {
+        matches!(format, TextFormat::Zip | TextFormat::Tar | TextFormat::TarGz | TextFormat::Email)
+    };
+    TextFormat::of(extension).filter(is_container)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +129,9 @@ mod tests {
     fn documents_are_shown_by_type_and_name() {
         assert_eq!(of("image/PNG; x=y", "a"), PreviewKind::Image);
         assert_eq!(of("image/svg+xml", "a.svg"), PreviewKind::Image);
+        assert_eq!(of("application/gzip", "a.tar.gz"), PreviewKind::Office(TextFormat::TarGz));
+        assert_eq!(of("message/rfc822", "a.eml"), PreviewKind::Office(TextFormat::Email));
+        assert_eq!(of("application/gzip", "a.gz"), PreviewKind::Other);
         assert_eq!(of("application/octet-stream", "a.pdf"), PreviewKind::Pdf);
         assert_eq!(of("text/html", "a.html"), PreviewKind::Text(Some("xml")));
         assert_eq!(of("text/plain", "notes.md"), PreviewKind::Markdown);
@@ -130,7 +147,7 @@ mod tests {
             PreviewKind::Office(TextFormat::Xlsx)
         );
         assert_eq!(of("application/msword", "a.doc"), PreviewKind::Other);
-        for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
+        for other in [("application/vnd.rar", "a.rar"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
             assert_eq!(of(other.0, other.1), PreviewKind::Other, "{other:?}");
         }
         for unknown in [("", "a"), ("application/octet-stream", "README"), ("", ".hidden"), ("", "a.qqq")] {

@@ -11,8 +11,10 @@ mod language;
 pub(super) mod pages;
 mod table;
 
-use model::{Code, Error, ErrorKind, Result};
-use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
+use model::{Code, Error, ErrorKind, Result, Timestamp};
+use repository::{
+    ArchiveMember, Item, MailMessage, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice,
+};
 
 use super::preview::kind::PreviewKind;
 pub use super::preview::table::Sheet;
@@ -61,6 +63,10 @@ pub enum Preview {
     Table(Sheet, bool),
     /// Paragraphs of an office document, and whether the text was cut.
     Words(Vec<String>, bool),
+    /// Members of an archive, and whether there are more.
+    Members(Vec<ArchiveMember>, bool),
+    /// A mail message with its date, and whether it was cut.
+    Message(Box<MailMessage>, Option<Timestamp>, bool),
 }
 
 impl Preview {
@@ -107,7 +113,7 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
     }
 }
 
-/// Returns the reason why an office document has no preview.
+/// Returns the reason why an office document, an archive or a message has no preview.
 fn unavailable_reason(error: &Error) -> Preview {
     tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
     Preview::Unavailable(match error.code() {
@@ -134,6 +140,11 @@ fn words(found: TextExtract) -> Preview {
             Preview::Table(Sheet { head, rows }, found.more)
         }
         TextContent::Lines(lines) if !lines.is_empty() => Preview::Words(lines, found.more),
+        TextContent::Members(members) => Preview::Members(members, found.more),
+        TextContent::Message(message) => {
+            let at = message.sent_at.map(|seconds| Timestamp::from_micros(seconds.saturating_mul(1_000_000)));
+            Preview::Message(message, at, found.more)
+        }
         _ => Preview::Unavailable("preview.no-words"),
     }
 }

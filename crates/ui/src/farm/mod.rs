@@ -1,6 +1,7 @@
 //! Farm administration.
 
 mod audit;
+mod backups;
 mod figures;
 mod groups;
 mod overview;
@@ -22,10 +23,12 @@ pub fn routes() -> Router<AppState> {
         .route("/farm/figures", get(figures::show))
         .route("/farm/sites/new", get(overview::ask_site).post(overview::make_site))
         .route("/farm/sites/{site}/quota", get(overview::ask_quota).post(overview::set_quota))
+        .route("/farm/backups", get(backups::show))
         .route("/farm/users", get(users::list))
         .route("/farm/users/new", get(users::ask_new).post(users::make))
         .route("/farm/users/{user}", get(users::show).post(users::change))
         .route("/farm/users/{user}/password", get(users::ask_password).post(users::set_password))
+        .route("/farm/users/{user}/password-link", post(users::make_password_link))
         .route("/farm/users/{user}/switch", post(users::switch))
         .route("/farm/roles", get(roles::list))
         .route("/farm/roles/new", get(roles::ask_new).post(roles::make))

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use model::{Error, Id, Result, SitePath};
 use repository::{DatabaseStatus, HealthFinding, HealthSubject, Server, Severity, SiteCollection, StoreStatus};
 
+use super::backups::{self, BackupLine};
 use super::figures::Charts;
 use super::storage::words;
 use crate::frame::fault::PageResult;
@@ -30,8 +31,13 @@ struct FarmPage<'a> {
     health: Vec<Finding>,
     figures: Charts,
     servers: Vec<Server>,
+    /// The newest backups.
+    lines: Vec<BackupLine>,
     version: &'static str,
 }
+
+/// Number of backups on the overview.
+const NEWEST_BACKUPS: usize = 3;
 
 struct Finding {
     title: &'static str,
@@ -83,9 +89,11 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> PageResult
     let page = &visit.page;
     let stores = stores.into_iter().map(|store| (words::kind(page, store.kind), store)).collect();
     let health = visit.session.health().await?.into_iter().map(|found| Finding::of(page, found)).collect();
+    let lines = visit.session.backups(None, NEWEST_BACKUPS).await?;
+    let lines = lines.into_iter().map(|backup| backups::line(page, backup)).collect();
     let figures = Charts::first(page, state.figures());
     let version = env!("CARGO_PKG_VERSION");
-    Ok(html(&FarmPage { page, sites, databases, stores, health, figures, servers, version }))
+    Ok(html(&FarmPage { page, sites, databases, stores, health, figures, servers, lines, version }))
 }
 
 async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {

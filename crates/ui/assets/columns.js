@@ -97,6 +97,59 @@ function showMore(frame) {
   frame.toggleAttribute("data-more", Math.abs(frame.scrollLeft) + frame.clientWidth < table.offsetWidth - 1);
 }
 
+/** Shows the same listing with its columns in this order. */
+function arrange(words) {
+  const url = new URL(location.href);
+  url.searchParams.set("cols", words.join());
+  if (!url.searchParams.has("sort")) url.searchParams.set("sort", "name");
+  url.searchParams.delete("after");
+  const link = Object.assign(document.createElement("a"), { href: url.pathname + url.search, hidden: true });
+  link.dataset.swap = "";
+  document.querySelector("main").append(link);
+  link.click();
+}
+
+const KIND = "application/x-strongroom-column";
+let carried;
+
+/** Makes the titles draggable: one is put before or behind another. Their menus do the same by keyboard. */
+function movable(head) {
+  head.draggable = true;
+  const isBefore = (event) => {
+    const { left, width } = head.getBoundingClientRect();
+    return (event.clientX < left + width / 2) === (getComputedStyle(head).direction !== "rtl");
+  };
+  const unmark = () => head.classList.remove("drop-before", "drop-after");
+  head.addEventListener("dragstart", (event) => {
+    if (event.target.closest(".grip, .menu")) return event.preventDefault();
+    carried = head;
+    event.dataTransfer.setData(KIND, head.dataset.col);
+    event.dataTransfer.effectAllowed = "move";
+    return undefined;
+  });
+  head.addEventListener("dragover", (event) => {
+    if (!carried || carried === head || !event.dataTransfer.types.includes(KIND)) return;
+    event.preventDefault();
+    unmark();
+    head.classList.add(isBefore(event) ? "drop-before" : "drop-after");
+  });
+  head.addEventListener("dragleave", unmark);
+  head.addEventListener("dragend", () => { carried = undefined; });
+  head.addEventListener("drop", (event) => {
+    unmark();
+    if (!carried || carried === head) return;
+    event.preventDefault();
+    const word = (one) => {
+      const width = columns()[heads().indexOf(one)].getAttribute("width");
+      return width ? `${one.dataset.col}:${width}` : one.dataset.col;
+    };
+    const order = heads().filter((one) => one !== carried);
+    order.splice(order.indexOf(head) + (isBefore(event) ? 0 : 1), 0, carried);
+    carried = undefined;
+    arrange(order.map(word));
+  });
+}
+
 function start() {
   table = document.querySelector("table[data-listing]");
   fitting.disconnect();
@@ -108,6 +161,7 @@ function start() {
     grip.className = "grip";
     grip.addEventListener("pointerdown", (event) => resize(event, head, columns()[i]));
     head.append(grip);
+    movable(head);
   });
 }
 

@@ -36,6 +36,8 @@ struct SitePage<'a> {
     sites: Vec<Row<'a>>,
     may_add_library: bool,
     may_add_site: bool,
+    /// True if the caller has pinned the site.
+    is_pinned: bool,
     /// True if the site has a home page, to which the page links.
     has_home: bool,
 }
@@ -105,8 +107,8 @@ fn is_chosen(query: &str, word: &str) -> bool {
 async fn site(visit: &Visit, way: &[Item], item: &Item, has_home: bool) -> PageResult {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
-    let here = address::browse(&item.path);
-    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| listing::row(item, &here, &names)).collect();
+    let (here, me) = (address::browse(&item.path), visit.session.principal().id);
+    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| listing::row(item, &here, me, &names)).collect();
     let (sites, contents): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.kind == NodeKind::Site);
     let (lists, libraries) = contents.into_iter().partition(|row| row.kind == NodeKind::List);
     Ok(html(&SitePage {
@@ -119,6 +121,7 @@ async fn site(visit: &Visit, way: &[Item], item: &Item, has_home: bool) -> PageR
         sites,
         may_add_library: item.rights.has(Right::ManageLibraries),
         may_add_site: item.rights.has(Right::ManageSite),
+        is_pinned: item.rights.has(Right::View) && visit.session.follows(&Target::Id(item.id)).await?,
         has_home,
     }))
 }

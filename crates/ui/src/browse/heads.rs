@@ -1,15 +1,29 @@
 //! Headers of the columns of a listing.
 
-use model::ColumnKind;
-use repository::{Column, Sort};
+use model::{ColumnKind, Id};
+use repository::{Column, Item, Sort};
 
 use super::view::{Key, View, Wide};
+use crate::frame::format::{Icon, icon};
 use crate::frame::page::Page;
+use http_core::protocol::segments::encode_query;
 
 /// Default width of a column when the width of another one is set, in CSS pixels.
 const USUAL_WIDTH: u16 = 140;
 /// Minimum width of the name column with its surroundings, in CSS pixels.
 pub const NAME_WIDTH: u32 = 340;
+
+/// An entry of the menu at the title of a column.
+pub struct HeadAction {
+    /// Its symbol.
+    pub icon: Icon,
+    /// Its label.
+    pub label: &'static str,
+    /// Address of the listing as it then is, or of a form.
+    pub href: String,
+    /// True if the address is that of a form.
+    pub is_form: bool,
+}
 
 /// Header of a column.
 pub struct Head {
@@ -27,6 +41,10 @@ pub struct Head {
     pub width: Option<u16>,
     /// True for a column of the library or list.
     pub own: bool,
+    /// True if the listing is filtered by this column.
+    pub is_filtered: bool,
+    /// The menu.
+    pub actions: Vec<HeadAction>,
 }
 
 fn order_of(view: &View, sort: Sort) -> Option<&'static str> {
@@ -45,12 +63,30 @@ pub fn name_head(page: &Page, here: &str, view: &View, title: Option<&Column>) -
         word: "name".to_owned(),
         width: None,
         own: false,
+        is_filtered: false,
+        actions: Vec::new(),
     }
 }
 
+/// What the headers of a listing share.
+pub struct Heads<'a> {
+    /// Surrounding page.
+    pub page: &'a Page,
+    /// Address of the listing.
+    pub here: &'a str,
+    /// The library, list or folder that is listed.
+    pub place: &'a Item,
+    /// The library or list whose columns the caller may change.
+    pub managed: Option<Id>,
+    /// The view of the listing.
+    pub view: &'a View,
+    /// The columns of the library or list.
+    pub own: &'a [Column],
+}
+
 /// Returns the column headers. When one column has a width, all get one, because browsers respect widths only then.
-pub fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
-    let mut heads: Vec<Head> = shown.iter().map(|wide| head(page, here, view, own, wide)).collect();
+pub fn heads(listing: &Heads<'_>, shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
+    let mut heads: Vec<Head> = (0..shown.len()).map(|at| listing.head(shown, at)).collect();
     if heads.iter().all(|head| head.width.is_none()) {
         return (heads, None);
     }
@@ -61,25 +97,87 @@ pub fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide
     (heads, Some(total + NAME_WIDTH))
 }
 
-fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> Head {
-    let column = match wide.key {
-        Key::Own(id) => own.iter().find(|column| column.id == id),
-        _ => None,
-    };
-    let sort = wide.key.sort();
-    let order = sort.and_then(|sort| order_of(view, sort));
-    let falls = match order {
-        None => wide.key.sorts_descending_first(),
-        Some(order) => order == "ascending",
-    };
-    Head {
-        label: column.map_or_else(|| label(page, wide.key).to_owned(), |column| column.name.clone()),
-        href: sort.map(|sort| format!("{here}?{}", view.sorted_by(sort, falls))).unwrap_or_default(),
-        order,
-        end: wide.key == Key::Size || column.is_some_and(|column| column.kind == ColumnKind::Number),
-        word: wide.key.word(),
-        width: wide.width,
-        own: column.is_some(),
+impl Heads<'_> {
+    fn head(&self, shown: &[Wide], at: usize) -> Head {
+        let wide = &shown[at];
+        let column = match wide.key {
+            Key::Own(id) => self.own.iter().find(|column| column.id == id),
+            _ => None,
+        };
+        let sort = wide.key.sort();
+        let order = sort.and_then(|sort| order_of(self.view, sort));
+        let falls = match order {
+            None => wide.key.sorts_descending_first(),
+            Some(order) => order == "ascending",
+        };
+        Head {
+            label: column.map_or_else(|| label(self.page, wide.key).to_owned(), |column| column.name.clone()),
+            href: sort.map(|sort| self.listing(&self.view.sorted_by(sort, falls))).unwrap_or_default(),
+            order,
+            end: wide.key == Key::Size || column.is_some_and(|column| column.kind == ColumnKind::Number),
+            word: wide.key.word(),
+            width: wide.width,
+            own: column.is_some(),
+            is_filtered: self.view.is_filtered_by(wide.key),
+            actions: self.actions(shown, at),
+        }
+    }
+
+    fn listing(&self, query: &str) -> String {
+        format!("{}?{query}", self.here)
+    }
+
+    /// Returns the menu of a column.
+    fn actions(&self, shown: &[Wide], at: usize) -> Vec<HeadAction> {
+        let (page, view, key) = (self.page, self.view, shown[at].key);
+        let first = View { after: String::new(), ..view.clone() };
+        let entry = |sign, label, view: View| HeadAction {
+            icon: icon(sign),
+            label,
+            href: self.listing(&view.query()),
+            is_form: false,
+        };
+        let form = |sign, label, href| HeadAction { icon: icon(sign), label, href, is_form: true };
+        let mut actions = Vec::new();
+        if let Some(sort) = key.sort() {
+            let sorted = |descending| View { sort, descending, ..first.clone() };
+            actions.push(entry("arrow-up", page.s("head.ascending"), sorted(false)));
+            actions.push(entry("arrow-down", page.s("head.descending"), sorted(true)));
+            let grouped = View { sort, grouped: true, ..first.clone() };
+            if view.grouped && view.sort == sort {
+                actions.push(entry("list", page.s("head.ungroup"), View { grouped: false, ..first.clone() }));
+            } else if grouped.groups(self.own) {
+                actions.push(entry("list", page.s("head.group"), grouped));
+            }
+        }
+        if key.can_be_filtered() {
+            let href = format!("/items/{}/filter?column={}&{}", self.place.id, key.word(), first.query());
+            actions.push(form("filter", page.s("head.filter"), href));
+            if view.is_filtered_by(key) {
+                actions.push(entry("x", page.s("head.no-filter"), view.without_filter(key)));
+            }
+        }
+        let moved = |to: usize| {
+            let mut columns = shown.to_vec();
+            columns.swap(at, to);
+            View { columns, ..first.clone() }
+        };
+        if at > 0 {
+            actions.push(entry("chevron-left", page.s("head.forwards"), moved(at - 1)));
+        }
+        if at + 1 < shown.len() {
+            actions.push(entry("chevron-right", page.s("head.back"), moved(at + 1)));
+        }
+        if shown.len() > 1 {
+            let columns = shown.iter().copied().filter(|wide| wide.key != key).collect();
+            actions.push(entry("eye", page.s("head.hide"), View { columns, ..first.clone() }));
+        }
+        if let (Some(library), Key::Own(column)) = (self.managed, key) {
+            let next = encode_query(&self.listing(&first.query()));
+            let href = format!("/items/{library}/columns/{column}?next={next}");
+            actions.push(form("pencil", page.s("head.change"), href));
+        }
+        actions
     }
 }
 

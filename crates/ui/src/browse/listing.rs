@@ -7,7 +7,7 @@ use axum::response::Response;
 use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Session, Sort, Target, ValueNames};
 
-use super::heads::{Head, heads, name_head};
+use super::heads::{Head, Heads, heads, name_head};
 use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
@@ -21,6 +21,7 @@ use crate::frame::value_format;
 use crate::frame::visit::Visit;
 use crate::wording::cells;
 use crate::wording::names::{icon_of, known_as, name_of, names};
+use http_core::protocol::segments::encode_query;
 use http_core::transfer::{listing_cursor, typed};
 
 /// Entries per page: two screens, so that the first is there at once. Scripts load the next page when its end scrolls
@@ -98,6 +99,8 @@ struct Listing<'a> {
     rows: Vec<Row<'a>>,
     name_head: Head,
     heads: Vec<Head>,
+    /// Address of the form for a new column, if the caller may add one.
+    add_column: Option<String>,
     /// Minimum width of the table in CSS pixels, when column widths were chosen.
     sized: Option<u32>,
     has_own: bool,
@@ -129,6 +132,8 @@ struct Listing<'a> {
     has_drafts: bool,
     /// User who has the folder or one of its parents open for editing, and whether the caller may end that
     /// (`may_unlock`).
+    /// True if the caller has pinned the place.
+    is_pinned: bool,
     open_by: Option<String>,
     may_unlock: bool,
     /// True if the column values of several rows can be edited at once.
@@ -156,6 +161,7 @@ pub struct Contents {
     named: ValueNames,
     shown: Vec<Wide>,
     open_by: Option<String>,
+    is_pinned: bool,
     /// Sealed position at which the next page begins.
     next: Option<String>,
     first: bool,
@@ -198,7 +204,8 @@ pub async fn read(visit: &Visit, item: &Item, mut view: View) -> Result<Contents
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MAX_COLUMNS, filter };
     let found = session.list_filtered(&target, request).await?;
-    let named = named_in(session, &found).await?;
+    let pinned = async { if readable { session.follows(&target).await } else { Ok(false) } };
+    let (named, is_pinned) = tokio::try_join!(named_in(session, &found), pinned)?;
     let open_by = match found.place.locked_by {
         Some(holder) => Some(name_of(&session.principal_names(&[holder]).await?, holder)),
         None => None,
@@ -214,7 +221,22 @@ pub async fn read(visit: &Visit, item: &Item, mut view: View) -> Result<Contents
     } else {
         None
     };
-    Ok(Contents { view, saved, chosen, changed, deletable, faults, found, named, shown, open_by, next, first, totals })
+    Ok(Contents {
+        view,
+        saved,
+        chosen,
+        changed,
+        deletable,
+        faults,
+        found,
+        named,
+        shown,
+        open_by,
+        is_pinned,
+        next,
+        first,
+        totals,
+    })
 }
 
 /// Returns the page of an item with its contents.
@@ -225,7 +247,10 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
     let here = address::browse(&item.path);
     let columns = shown_columns(&visit.page, &found.columns, shown);
     let rows = rows(visit, view, &here, found, &columns, &contents.named);
-    let (heads, sized) = heads(&visit.page, &here, view, &found.columns, shown);
+    let library = way.iter().rev().find(|item| item.kind.defines_columns());
+    let managed = library.filter(|library| library.rights.has(Right::ManageLibraries)).map(|library| library.id);
+    let titles = Heads { page: &visit.page, here: &here, place: item, managed, view, own: &found.columns };
+    let (heads, sized) = heads(&titles, shown);
     let me = visit.session.principal().id;
     html(&Listing {
         page: &visit.page,
@@ -238,6 +263,10 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         user: me,
         shapes: is_list.then(|| Shapes::of(view)),
         heads,
+        add_column: managed.map(|library| {
+            let next = encode_query(&format!("{here}?{}", view.query()));
+            format!("/items/{library}/columns/new?next={next}")
+        }),
         sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
         next: contents.next.as_ref().map(|place| format!("{here}?{}&after={place}", view.query())),
@@ -264,6 +293,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         has_held: found.page.items.iter().any(|item| item.check_out.is_some_and(|held| held.by == me)),
         has_drafts: found.place.rights.has(Right::Publish) && found.page.items.iter().any(is_draft),
         open_by: contents.open_by,
+        is_pinned: contents.is_pinned,
         may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
         totals: contents.totals,
@@ -309,7 +339,7 @@ pub fn rows<'a>(
             let heading = if groups { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, &names.people) }
+            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, me, &names.people) }
         })
         .collect()
 }
@@ -410,14 +440,16 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
     chips
 }
 
-/// Returns a row without cells, for an item inside the place whose page is `here`.
-pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
+/// Returns a row without cells, for an item inside the place whose page is `here`. What another user has checked out
+/// offers `me` no changes.
+pub fn row<'a>(item: &'a Item, here: &str, me: Id, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
     let can = [(Right::Edit, "edit"), (Right::Delete, "delete"), (Right::ManagePermissions, "share")];
+    let is_free = item.check_out.is_none_or(|held| held.by == me);
     Row {
         id: item.id,
         can: can
             .into_iter()
-            .filter(|(right, _)| item.rights.has(*right))
+            .filter(|(right, _)| item.rights.has(*right) && (is_free || *right == Right::ManagePermissions))
             .map(|(_, word)| word)
             .collect::<Vec<_>>()
             .join(" "),

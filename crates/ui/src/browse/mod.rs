@@ -5,6 +5,7 @@ mod at_path;
 mod bin;
 mod bulk_edit;
 mod change;
+mod column_filter;
 pub mod heads;
 mod home;
 pub mod listing;
@@ -15,6 +16,7 @@ mod place;
 pub mod row_cells;
 mod search;
 mod selection;
+mod shared;
 pub mod totals;
 pub mod upload;
 mod value_test;
@@ -36,6 +38,7 @@ pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(home::show))
         .route("/sites", get(home::sites))
+        .route("/shared", get(shared::show))
         .route("/browse", get(at_path::browse))
         .route("/browse/", get(at_path::browse))
         .route("/browse/{*path}", get(at_path::browse))
@@ -49,11 +52,13 @@ pub fn routes() -> Router<AppState> {
         .route("/searches/{id}/seen", post(saved_forms::mark_seen))
         .route("/items/{id}/open", get(at_path::by_id))
         .route("/items/{id}/activity", get(activity::show))
+        .route("/items/{id}/changed", get(activity::changed))
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
         .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))
         .route("/items/{id}/new-document", get(new_document::ask).post(new_document::make))
         .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
+        .route("/items/{id}/filter", get(column_filter::ask).post(column_filter::apply))
         .route("/items/{id}/view", get(view_form::ask).post(view_form::apply))
         .route("/items/{id}/views", get(view_form::ask_save).post(view_form::save))
         .route("/items/{id}/views/{view}/delete", post(view_form::delete))

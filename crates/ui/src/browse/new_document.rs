@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use axum::extract::Path;
-use axum::response::IntoResponse;
-use axum::response::Redirect;
 use model::{Error, ErrorKind, Id, Name, NodeKind, Result, Right};
 use repository::{Destination, Item, OnConflict, Session, Sort, Target, UploadOptions};
 
+use crate::document::checkout::check_out_if_required;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
@@ -18,6 +17,7 @@ use crate::frame::page::{Page, html};
 use crate::frame::refuse;
 use crate::frame::texts::Language;
 use crate::frame::visit::{SubmittedForm, Visit};
+use crate::pages::page_document;
 
 /// Limit on the templates that the form offers.
 const MAX_TEMPLATES: usize = 50;
@@ -126,10 +126,15 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let place = find(&visit, &id).await?;
     let (name, kind) = (fields.trimmed("name"), fields.text("kind"));
     match create(&visit.session, &place, &name, &kind).await {
-        Ok((id, name)) if [".md", ".txt"].iter().any(|end| name.ends_with(end)) => {
-            Ok(Redirect::to(&format!("/items/{id}/edit")).into_response())
+        Ok((id, name)) => {
+            let made = visit.session.item(&Target::Id(id)).await?;
+            if !page_document::is_text(&made) || !made.rights.has(Right::Edit) {
+                return Ok(done(&format!("/items/{id}/open"), &Flash::new("toast.created", name)));
+            }
+            let is_held = check_out_if_required(&visit.session, id).await?;
+            let toast = if is_held { "toast.checked-out" } else { "toast.created" };
+            Ok(done(&format!("/items/{id}/edit"), &Flash::new(toast, name)))
         }
-        Ok((id, name)) => Ok(done(&format!("/items/{id}/open"), &Flash::new("toast.created", name))),
         Err(error) => {
             let templates = templates(&visit.session, &place).await?;
             refuse::show_form_again(form(&visit.page, &place, &templates, &name, &kind), error)

@@ -49,7 +49,8 @@ impl Key {
         (Key::Version, "version"),
     ];
 
-    fn parse(word: &str) -> Option<Self> {
+    /// Returns the column with this name in URLs.
+    pub fn parse(word: &str) -> Option<Self> {
         let common = Self::COMMON.iter().find(|(_, known)| *known == word).map(|(key, _)| *key);
         common.or_else(|| word.parse().ok().map(Key::Own))
     }
@@ -73,6 +74,11 @@ impl Key {
             Self::Created | Self::Version => None,
             Self::Own(id) => Some(Sort::Column(id)),
         }
+    }
+
+    /// Returns whether listings can be filtered by this column.
+    pub const fn can_be_filtered(self) -> bool {
+        matches!(self, Self::Type | Self::Modified | Self::By | Self::Own(_))
     }
 
     /// Returns whether the first click sorts in descending order.
@@ -221,6 +227,30 @@ impl View {
     pub fn filters(&self) -> bool {
         let texts = [&self.name, &self.kind, &self.who, &self.days[0], &self.days[1]];
         texts.iter().any(|text| !text.is_empty()) || self.asks_for_columns()
+    }
+
+    /// Returns the first page of the view without the filter of a column.
+    pub fn without_filter(&self, key: Key) -> Self {
+        let mut view = Self { after: String::new(), ..self.clone() };
+        match key {
+            Key::Type => view.kind.clear(),
+            Key::By => view.who.clear(),
+            Key::Modified => view.days = Default::default(),
+            Key::Own(id) => view.values.retain(|(column, _)| *column != id),
+            Key::Size | Key::Created | Key::Version => {}
+        }
+        view
+    }
+
+    /// Returns whether there is a filter of a column.
+    pub fn is_filtered_by(&self, key: Key) -> bool {
+        match key {
+            Key::Type => !self.kind.is_empty(),
+            Key::By => !self.who.is_empty(),
+            Key::Modified => self.days.iter().any(|day| !day.is_empty()),
+            Key::Own(id) => self.values.iter().any(|(column, _)| *column == id),
+            Key::Size | Key::Created | Key::Version => false,
+        }
     }
 
     /// Returns whether the filter is about columns of the library or list.

@@ -91,7 +91,8 @@ fn order_fields(page: &Page, view: &View, columns: &[Column]) -> Vec<Field> {
     ]
 }
 
-fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
+/// Returns the media types of a listing as choices of its filter.
+pub fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
     if !view.kind.is_empty() && !types.contains(&view.kind) {
         types.push(view.kind.clone());
     }
@@ -114,7 +115,8 @@ fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
     choices
 }
 
-fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]) -> Field {
+/// Returns the field for a filter on a column of the library.
+pub fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]) -> Field {
     let value = view.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone()).unwrap_or_default();
     let any = |value: &str| Choice::new("", page.s("filter.any"), value.is_empty());
     let label = column.name.as_str();

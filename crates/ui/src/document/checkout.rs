@@ -1,8 +1,8 @@
 //! Check-in of a document, and discarding of a check-out.
 
 use axum::extract::Path;
-use model::Right;
-use repository::{CheckIn, Item, Target};
+use model::{Id, Result, Right};
+use repository::{CheckIn, Item, Session, Target};
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
@@ -31,6 +31,16 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, may_publish: bool, comment: &s
         back: address::browse(&item.path),
         fault: String::new(),
     }
+}
+
+/// Checks a document out if its library demands that before a change and nobody has. Returns whether it did.
+pub async fn check_out_if_required(session: &Session, id: Id) -> Result<bool> {
+    let target = Target::Id(id);
+    if !session.library_settings(&target).await?.require_checkout || session.item(&target).await?.check_out.is_some() {
+        return Ok(false);
+    }
+    session.check_out(&target).await?;
+    Ok(true)
 }
 
 /// Shows the check-in form.

@@ -6,10 +6,11 @@ use askama::Template;
 use axum::Json;
 use axum::extract::Path;
 use axum::response::IntoResponse;
-use model::{Error, Result};
+use model::{Error, Result, Right};
 use repository::{Item, Target};
 use serde::Serialize;
 
+use super::checkout::check_out_if_required;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::item::find;
@@ -106,6 +107,8 @@ struct EditInPage<'a> {
     program: Program,
     /// Address with the scheme of the program.
     launch: String,
+    /// True if the document is checked out to the caller, who then has to check it in.
+    is_held: bool,
     /// Other programs that edit the document.
     others: Vec<Program>,
     back: String,
@@ -116,6 +119,7 @@ pub async fn open(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let program = Program::parse(&fields.text("program"))?;
     let item = find(&visit, &id).await?;
+    let was_checked_out = item.rights.has(Right::Edit) && check_out_if_required(&visit.session, item.id).await?;
     let token = visit.session.create_edit_token(&Target::Id(item.id)).await?;
     let name = segments::encode(token.name.as_str());
     let launch = format!("{}:ofe|u|{}/edit/{}/{name}", program.scheme(), visit.origin, token.secret);
@@ -123,6 +127,7 @@ pub async fn open(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     Ok(html(&EditInPage {
         page,
         title: page.f2("edit-in.title", &item.name, program.label()),
+        is_held: was_checked_out || item.check_out.is_some(),
         program,
         launch,
         others: programs(&item.name).into_iter().filter(|other| *other != program).collect(),

@@ -69,6 +69,8 @@ struct DocumentPage<'a> {
     programs: Vec<Program>,
     /// True if the caller can edit the text in the browser.
     edits_text: bool,
+    /// True if the caller can edit the document and has to check it out first.
+    must_check_out: bool,
     /// Mark of the shown state: see [`edit_in::mark_of`].
     mark: String,
     free: bool,
@@ -105,6 +107,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
     let free = own || item.check_out.is_none();
     let may_write = item.rights.has(Right::Edit) && free;
+    let must_check_out = may_write && !own && session.library_settings(&target).await?.require_checkout;
     Ok(html(&DocumentPage {
         page: &visit.page,
         icon: names::icon_of(item),
@@ -123,6 +126,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         may_edit: item.rights.has(Right::Edit),
         programs: if may_write { edit_in::programs(&item.name) } else { Vec::new() },
         edits_text: may_write && page_document::is_text(item),
+        must_check_out,
         mark: edit_in::mark_of(item),
         free,
         may_delete: item.rights.has(Right::Delete) && free,
@@ -192,7 +196,7 @@ pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Su
 pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     sent.visit.session.check_out(&target).await?;
-    finish(&sent, &target, Flash::new("toast.checked-out", "")).await
+    stay(&sent, &target, Flash::new("toast.checked-out", "")).await
 }
 
 /// Returns whether the caller may end the locks that client programs hold on an item.
@@ -220,7 +224,7 @@ pub async fn publish(Path(id): Path<String>, sent: SubmittedForm) -> PageResult 
     finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
 }
 
-/// Redirects to the page with the button: that of the document or of its versions.
+/// Redirects to the page that the form names: one with the button, or what the user wanted to do next.
 async fn stay(sent: &SubmittedForm, target: &Target, flash: Flash) -> PageResult<Response> {
     let item = sent.visit.session.item(target).await?;
     Ok(done(&sent.fields.next(&address::browse(&item.path)), &flash))

@@ -86,6 +86,12 @@ pub struct SearchPlace {
 }
 
 impl SearchPlace {
+    /// Returns the address of the search for words of names and texts in it.
+    pub fn address_for(&self, words: &str) -> String {
+        let query = format!("{} {words}", self.filter);
+        format!("/search?q={}", http_core::protocol::segments::encode_query(&query))
+    }
+
     /// Returns the address of the search for everything in it.
     pub fn address(&self) -> String {
         format!("/search?q={}", http_core::protocol::segments::encode_query(&self.filter))

@@ -95,7 +95,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let (_, attached) = session.list(&target, Sort::Name, false, None, MAX_ATTACHMENTS).await?;
     let authors = names::names(session, &attached.items).await?;
     let here = address::browse(&item.path);
-    let attachment = |found| attachment(found, &here, &authors);
+    let attachment = |found| attachment(found, &here, session.principal().id, &authors);
     let may_attach = item.rights.has(Right::Add) && session.library_settings(&target).await?.attachments;
     Ok(html(&RowPage {
         page: &visit.page,
@@ -116,9 +116,9 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     }))
 }
 
-fn attachment<'a>(found: &'a Item, here: &str, authors: &'a HashMap<Id, PrincipalName>) -> Attachment<'a> {
+fn attachment<'a>(found: &'a Item, here: &str, me: Id, authors: &'a HashMap<Id, PrincipalName>) -> Attachment<'a> {
     Attachment {
-        row: listing::row(found, here, authors),
+        row: listing::row(found, here, me, authors),
         size: found.size,
         at: found.modified_at,
         by: authors.get(&found.modified_by).map_or("", |author| author.name.as_str()),

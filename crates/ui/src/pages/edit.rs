@@ -11,6 +11,7 @@ use super::page_document::{self, LineEnds, MAX_PAGE, Source, too_large};
 use super::parts::{self, PartKind};
 use super::show::{self, site_of};
 use super::text;
+use crate::document::checkout::check_out_if_required;
 use crate::document::preview;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
@@ -107,12 +108,11 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let place = find(&visit, &id).await?;
     let title = fields.trimmed("name");
     match create(&visit.session, &place, &title).await {
-        Ok(saved) if visit.session.library_settings(&Target::Id(saved.id)).await?.require_checkout => {
-            // The editor could not save it otherwise.
-            visit.session.check_out(&Target::Id(saved.id)).await?;
-            Ok(done(&format!("/items/{}/edit", saved.id), &Flash::new("toast.checked-out", saved.name)))
+        Ok(saved) => {
+            let is_held = check_out_if_required(&visit.session, saved.id).await?;
+            let toast = if is_held { "toast.checked-out" } else { "toast.created" };
+            Ok(done(&format!("/items/{}/edit", saved.id), &Flash::new(toast, saved.name)))
         }
-        Ok(saved) => Ok(done(&format!("/items/{}/edit", saved.id), &Flash::new("toast.created", saved.name))),
         Err(error) => refuse::show_form_again(new_form(&visit.page, &place, &title), error),
     }
 }
@@ -135,11 +135,18 @@ async fn create(session: &Session, place: &Item, title: &str) -> Result<Saved> {
 pub async fn ask(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = find_for(&visit, &id, Right::Edit).await?;
     require_text(&item)?;
-    let Source { content, text, is_utf8, line_ends } = page_document::read(&visit.session, &item).await?;
-    if !is_utf8 {
-        let message = format!("\"{}\" is not in UTF-8: save it in UTF-8 with another editor first", item.name);
-        return Err(Error::conflict(message).with_code(Code::NoText).into());
+    if item.check_out.is_none() && visit.session.library_settings(&Target::Id(item.id)).await?.require_checkout {
+        let message = format!("\"{}\" must be checked out before it is changed", item.name);
+        return Err(Error::conflict(message).with_code(Code::CheckoutRequired).into());
     }
+    let Source { content, text, line_ends } = page_document::read(&visit.session, &item).await?;
+    let Some(line_ends) = line_ends else {
+        let message = format!(
+            "\"{}\" is not in UTF-8, or its lines end in several ways: edit it with another program, which keeps that",
+            item.name
+        );
+        return Err(Error::conflict(message).with_code(Code::NoText).into());
+    };
     let draft = Draft {
         text,
         comment: String::new(),

@@ -21,19 +21,18 @@ pub fn is_text(item: &Item) -> bool {
     preview::is_text(item) && item.size <= MAX_PAGE
 }
 
-/// A page as it is stored.
+/// A page or another text as it is stored.
 pub struct Source {
     /// The document, opened.
     pub content: Content,
     /// The text, with Unix line ends.
     pub text: String,
-    /// True if the text is stored in UTF-8, in which the editor saves it.
-    pub is_utf8: bool,
-    /// How its lines end.
-    pub line_ends: LineEnds,
+    /// How its lines end; `None` if the editor would change more than what is typed, because the text is not in UTF-8
+    /// or its lines end in several ways.
+    pub line_ends: Option<LineEnds>,
 }
 
-/// How the lines of a text end, and whether it begins with a byte order mark. What the editor saves keeps both.
+/// How all lines of a text end, and whether it begins with a byte order mark. What the editor saves keeps both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineEnds {
     /// True for a carriage return and a line feed, as on Windows.
@@ -43,10 +42,13 @@ pub struct LineEnds {
 }
 
 impl LineEnds {
-    fn of(bytes: &[u8]) -> Self {
+    /// Returns the line ends with which a text is written as it is stored; `None` if there are none.
+    fn of(bytes: &[u8], text: &str) -> Option<Self> {
         let first_end = bytes.iter().position(|byte| *byte == b'\n');
         let with_return = first_end.is_some_and(|end| end > 0 && bytes[end - 1] == b'\r');
-        Self { with_return, with_mark: bytes.starts_with(MARK.as_bytes()) }
+        let found = Self { with_return, with_mark: bytes.starts_with(MARK.as_bytes()) };
+        // A browser sends every line end alike, a lone carriage return too.
+        Some(found).filter(|found| !text.contains('\r') && found.write(text).as_bytes() == bytes)
     }
 
     /// Returns the form in which the editor sends it back.
@@ -86,13 +88,15 @@ pub async fn read(session: &Session, item: &Item) -> Result<Source> {
         bytes.extend_from_slice(&chunk);
     }
     let text = preview::decode::decode(&bytes, false);
-    let text = text.ok_or_else(|| Error::conflict("the page is not a text").with_code(Code::NoText))?;
-    Ok(Source { content, text, is_utf8: std::str::from_utf8(&bytes).is_ok(), line_ends: LineEnds::of(&bytes) })
+    let text = text.ok_or_else(|| Error::conflict("the document is not a text").with_code(Code::NoText))?;
+    let line_ends = LineEnds::of(&bytes, &text);
+    Ok(Source { content, text, line_ends })
 }
 
-/// Returns the error for a text that is too long for a page.
+/// Returns the error for a text that is too long for a page and for the editor.
 pub fn too_large() -> Error {
-    Error::invalid(format!("a page has at most {} KiB", MAX_PAGE >> 10)).with_code(Code::TooLarge)
+    Error::invalid(format!("a page, or a text edited here, has at most {} KiB", MAX_PAGE >> 10))
+        .with_code(Code::TooLarge)
 }
 
 #[cfg(test)]
@@ -102,10 +106,15 @@ mod tests {
     #[test]
     fn line_ends_stay_as_they_are() {
         for text in ["", "a\nb\n", "a\r\nb\r\n", "\u{feff}a;b\r\n", "\u{feff}a\n"] {
-            let ends = LineEnds::of(text.as_bytes());
-            assert_eq!(LineEnds::parse(ends.word()), ends);
             let edited = preview::decode::decode(text.as_bytes(), false).unwrap();
+            let ends = LineEnds::of(text.as_bytes(), &edited).unwrap();
+            assert_eq!(LineEnds::parse(ends.word()), ends);
             assert_eq!(ends.write(&edited), text, "{text:?}");
+        }
+        // Such as CSV with line feeds inside of cells, old texts of a Macintosh, and Latin-1.
+        for bytes in [&b"a\r\nb\n"[..], b"a\nb\r\n", b"a\rb", b"a\r\r\n", b"\xe4\n"] {
+            let edited = preview::decode::decode(bytes, false).unwrap();
+            assert_eq!(LineEnds::of(bytes, &edited), None, "{bytes:?}");
         }
         assert_eq!(LineEnds::parse("anything"), LineEnds::default());
     }

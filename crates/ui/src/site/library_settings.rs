@@ -1,18 +1,20 @@
 //! Settings and columns of a library.
 
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, Query};
 use model::{Code, ColumnKind, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
 use repository::{Column, ColumnChange, ColumnOptions, ContentType, Item, Target};
 
+use crate::browse::view::{Key, View, Wide};
 use crate::farm::storage::{self, Described};
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
+use crate::frame::item::Back;
 use crate::frame::navigation::{self, Crumb};
-use crate::frame::page::{Page, html};
+use crate::frame::page::{Page, html, safe_next};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::entries;
@@ -118,7 +120,13 @@ struct Offered {
     lists: Vec<Item>,
 }
 
-fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offered: &Offered) -> Form<'a> {
+fn column_form<'a>(
+    page: &'a Page,
+    library: &Item,
+    column: Option<&Column>,
+    offered: &Offered,
+    next: String,
+) -> Form<'a> {
     let types = &offered.types;
     let name = column.map_or("", |column| column.name.as_str());
     let kinds = ["text", "note", "number", "date", "choice", "person", "yes-no", "link", "lookup"];
@@ -167,6 +175,7 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
         fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
     }
     fields.extend(options_fields(page, column, &options));
+    fields.push(Field::hidden("next", &next));
     let action = column.map_or("new".to_owned(), |column| column.id.to_string());
     Form {
         page,
@@ -176,7 +185,7 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, offe
         fields,
         submit: page.s("action.save").into(),
         danger: false,
-        back: format!("/items/{}/settings", library.id),
+        back: next,
         fault: String::new(),
     }
 }
@@ -209,10 +218,11 @@ async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<
 }
 
 /// Shows the form for a column; `new` stands for a new one.
-pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
+pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>, Query(back): Query<Back>) -> PageResult {
     let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
     let (column, offered) = find_column(&visit, &library, &column).await?;
-    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &offered)))
+    let next = safe_next(back.next.as_deref(), &format!("/items/{}/settings", library.id));
+    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &offered, next)))
 }
 
 /// Creates or changes a column.
@@ -220,20 +230,35 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Submi
     let SubmittedForm { visit, fields } = sent;
     let library = item::find(&visit, &id).await?;
     let (column, offered) = find_column(&visit, &library, &column).await?;
-    let target = Target::Id(library.id);
+    let (target, next) = (Target::Id(library.id), fields.next(&format!("/items/{id}/settings")));
     let saved = match read_column(&visit.page, &fields, column.as_ref()) {
         Err(error) => Err(error),
         Ok(wanted) => match &column {
-            None => visit.session.create_column(&target, wanted).await.map(drop),
-            Some(column) => visit.session.change_column(&target, column.id, wanted).await,
+            None => visit.session.create_column(&target, wanted).await.map(|made| showing(&next, made)),
+            Some(column) => visit.session.change_column(&target, column.id, wanted).await.map(|()| next.clone()),
         },
     };
     match saved {
-        Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
+        Ok(next) => Ok(done(&next, &Flash::new("toast.saved", fields.trimmed("name")))),
         Err(error) => {
-            let form = column_form(&visit.page, &library, column.as_ref(), &offered);
+            let form = column_form(&visit.page, &library, column.as_ref(), &offered, next);
             refuse::show_form_again(form.refilled(&fields), error)
         }
+    }
+}
+
+/// Returns the address of a listing that also shows a new column, if it names the columns that it shows. Other
+/// addresses stay as they are.
+fn showing(next: &str, column: Id) -> String {
+    match next.split_once('?') {
+        Some((path, query)) if path.starts_with("/browse") => {
+            let mut view = View::parse(query);
+            if !view.columns.is_empty() {
+                view.columns.push(Wide { key: Key::Own(column), width: None });
+            }
+            format!("{path}?{}", view.query())
+        }
+        _ => next.to_owned(),
     }
 }
 

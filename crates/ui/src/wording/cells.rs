@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use askama::Template;
-use model::{ColumnKind, ColumnValue, Id, Right};
+use model::{Accent, ColumnKind, ColumnValue, Id, Right};
 use repository::{Column, Item, ValueNames};
 
 use super::{names, people};
@@ -51,6 +51,8 @@ pub struct Cell<'a> {
     pub is_outside: bool,
     /// Each of several values, if some of them have an address.
     pub parts: Vec<Part>,
+    /// Each choice among the values, with its colour.
+    pub choices: Vec<(String, &'static str)>,
     /// True if the value is a number and therefore right-aligned.
     pub number: bool,
     /// True if the user may change the value.
@@ -92,6 +94,7 @@ pub fn cell<'a>(
         is_outside: column.kind == ColumnKind::Link,
         parts: value.map(|value| clipped_parts(parts(page, column, value, names))).unwrap_or_default(),
         text: clipped(if column.kind == ColumnKind::Link { short(text) } else { text }),
+        choices: value.map(|value| coloured(column, value)).unwrap_or_default(),
         number: column.kind == ColumnKind::Number,
         editable: free && item.rights.has(Right::Edit) && item.kind.has_values() && !column.is_calculated(),
         applies: applies(item, column),
@@ -136,6 +139,26 @@ pub fn parts(page: &Page, column: &Column, value: &ColumnValue, names: &ValueNam
     };
     let parts: Vec<Part> = values.iter().map(part).collect();
     if parts.iter().all(|part| part.href.is_empty()) { Vec::new() } else { parts }
+}
+
+/// Returns choices with their colours. Each colour comes from the place of a choice among those of its column, so that
+/// it stays as long as the choices do.
+pub fn coloured(column: &Column, value: &ColumnValue) -> Vec<(String, &'static str)> {
+    let ColumnKind::Choice(choices) = column.kind.single() else { return Vec::new() };
+    let values = match value {
+        ColumnValue::Multiple(values) => values.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let colour = |text: &String| {
+        let place = choices.iter().position(|choice| choice == text);
+        // A choice that the column does not offer any more.
+        place.map_or("slate", |place| Accent::ALL[place % Accent::ALL.len()].as_str())
+    };
+    let one = |value: &ColumnValue| match value {
+        ColumnValue::Text(text) => Some((text.clone(), colour(text))),
+        _ => None,
+    };
+    values.iter().filter_map(one).collect()
 }
 
 /// Returns whether the column belongs to all items or to the item's content type.

@@ -111,10 +111,10 @@ test('a listing is sorted by size in both directions', async () => {
   await page.goto('/browse/Documents');
   const names = () => page.locator('tr[data-kind=document] .item a').allInnerTexts();
   await page.getByRole('link', { name: 'Size' }).click();
-  await page.locator('th[aria-sort=descending]').getByText('Size').waitFor();
+  await page.locator('th[aria-sort=descending]').getByText('Size', { exact: true }).waitFor();
   assert.equal((await names())[0], 'Offer.txt');
   await page.getByRole('link', { name: 'Size' }).click();
-  await page.locator('th[aria-sort=ascending]').getByText('Size').waitFor();
+  await page.locator('th[aria-sort=ascending]').getByText('Size', { exact: true }).waitFor();
   assert.equal((await names()).at(-1), 'Offer.txt');
   await page.finish();
 });

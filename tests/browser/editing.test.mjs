@@ -14,6 +14,7 @@ before(async () => {
   }
   await server.put('run.txt', '\ufeff@echo off\r\nrem first\r\n');
   await server.put('notes.txt', 'first\n');
+  await server.put('cells.csv', 'name;text\r\na;"one\ntwo"\r\n');
   const made = await server.json('POST', '/api/v1/users', { login: 'bob', display_name: 'Bob Reader', password: PASSWORD });
   assert.ok(made.ok, await made.text());
 });
@@ -67,8 +68,11 @@ test('Word opens, locks and saves a document by its address, and the page follow
   await page.getByText('Open for editing by Administrator').waitFor();
   assert.equal(await (await ask('GET', address)).text(), 'first');
   assert.equal((await ask('PUT', address, {}, 'lost')).status, 423);
-  const saved = await ask('PUT', address, { if: `<${address}> (${token})` }, 'second');
+  // Programs encode the name in the address in ways of their own.
+  const own = address.replace('Live.docx', '%4Cive%2Edocx');
+  const saved = await ask('PUT', address, { if: `<${own}> (${token})` }, 'second');
   assert.equal(saved.status, 204, await saved.text());
+  assert.equal((await ask('PUT', address, { if: `<${address.replace('Live', 'Other')}> (${token})` }, 'lost')).status, 412);
   await page.getByText('2.0', { exact: true }).first().waitFor();
   const again = await ask('PUT', address, { if: `(${token})` }, 'third');
   assert.equal(again.status, 204);
@@ -156,6 +160,15 @@ test('who may not write gets no address, and a reader is offered none', async ()
   await page.getByRole('button', { name: 'Edit in Word' }).waitFor();
   // Somebody checks it out meanwhile: the page does not know yet, and the answer says who.
   assert.ok((await server.json('PUT', `/api/v1/items/${id}/check-out`)).ok);
+  const listing = await page.context().newPage();
+  await listing.goto('/browse/Documents');
+  for (const [name, count] of [['Held.docx', 0], ['Plan.docx', 1]]) {
+    await listing.getByRole('link', { name: `More actions for ${name}` }).click();
+    await listing.locator('.menu.of-row:popover-open').waitFor();
+    assert.equal(await listing.getByRole('button', { name: 'Edit in Word' }).count(), count, name);
+    await listing.keyboard.press('Escape');
+  }
+  await listing.close();
   page.expectFault(/422|423/);
   await page.getByRole('button', { name: 'Edit in Word' }).click();
   await page.getByText('is checked out by Administrator').waitFor();
@@ -182,5 +195,79 @@ test('a text is edited in the browser, and its lines end as before', async () =>
   await page.getByRole('alert').waitFor();
   assert.equal(await page.locator('textarea[name=text]').inputValue(), 'mine\n');
   assert.equal(await content('notes.txt'), 'theirs\n');
+  await page.finish();
+});
+
+test('a text that the editor would change is left to other programs', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const { id, size } = await item('cells.csv');
+  page.expectFault(/409/);
+  await page.goto(`/items/${id}/edit`);
+  await page.getByText('its lines end in several ways').waitFor();
+  assert.equal(await page.locator('textarea').count(), 0);
+  assert.equal((await item('cells.csv')).size, size);
+  await page.finish();
+});
+
+test('where a check-out is required, it comes before the work', async () => {
+  const root = await (await server.api('GET', '/api/v1/items/by-path?path=')).json();
+  const made = await server.json('POST', `/api/v1/items/${root.id}/libraries`, { name: 'Careful', settings: { require_checkout: true } });
+  assert.ok(made.ok, await made.text());
+  const page = await openPage(browser, server, { viewport: WIDE });
+  page.expectFault(/422/);
+  await signIn(page);
+  await page.goto('/browse/Careful');
+  const add = async (name, kind) => {
+    await page.goto(`/items/${(await (await server.api('GET', '/api/v1/items/by-path?path=Careful')).json()).id}/new-document`);
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.locator(`input[name=kind][value=${kind}]`).check();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+  };
+  await add('Minutes', 'txt');
+  await page.locator('textarea[name=text]').fill('what was said\n');
+  await page.getByRole('button', { name: 'Save working copy' }).click();
+  await page.getByText('You have checked out this document').or(page.getByText('what was said')).first().waitFor();
+  await page.getByRole('link', { name: 'Check in' }).first().click();
+  await page.locator('dialog').getByRole('button', { name: 'Check in' }).click();
+  const edit = page.getByRole('button', { name: 'Check out and edit' });
+  await edit.click();
+  await page.locator('textarea[name=text]').fill('what was meant\n');
+  await page.getByRole('button', { name: 'Save working copy' }).click();
+  await page.getByText('what was meant').waitFor();
+  await add('Letter', 'docx');
+  await page.getByRole('button', { name: 'Edit in Word' }).click();
+  await page.getByText('The document is checked out to you').waitFor();
+  const launch = await page.locator('[data-launch]').getAttribute('data-launch');
+  assert.equal((await ask('PUT', launch.replace('ms-word:ofe|u|', ''), {}, 'letter')).status, 204);
+  const held = await (await server.api('GET', '/api/v1/items/by-path?path=Careful%2FLetter.docx')).json();
+  assert.ok(held.check_out, JSON.stringify(held));
+  await page.finish();
+});
+
+test('what the user is doing on a page is not reloaded away', async () => {
+  await server.put('watched.txt', 'first\n');
+  const { id } = await item('watched.txt');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/watched.txt');
+  let looks = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith(`/items/${id}/state`)) looks += 1;
+  });
+  const search = page.getByRole('combobox').or(page.getByRole('searchbox')).first();
+  await search.fill('half a que');
+  await server.put('watched.txt', 'second\n');
+  const look = () => page.evaluate(() => {
+    document.dispatchEvent(new Event('visibilitychange'));
+    return fetch('/favicon.ico').then(() => 0);
+  });
+  await look();
+  assert.equal(looks, 0);
+  assert.equal(await search.inputValue(), 'half a que');
+  await search.fill('');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.getByText('second').waitFor();
   await page.finish();
 });

@@ -101,7 +101,7 @@ test('every colour of sites can be read', async () => {
 test('so does what somebody sees who is not signed in, or may not, or errs', async () => {
   const guest = await openPage(browser, server, { reducedMotion: 'reduce' });
   guest.expectFault(/40[034]/);
-  const faults = await visit(guest, [['sign-in', '/sign-in'], ['shared', farm.link], ['shared-ended', '/s/1/srl_0', 404], ['guest-nowhere', '/nowhere', 404]]);
+  const faults = await visit(guest, [['sign-in', '/sign-in'], ['shared', farm.link], ['shared-folder', farm.links.folder], ['shared-files', farm.links.files], ['new-password', farm.links.password], ['shared-ended', '/s/1/srl_0', 404], ['guest-nowhere', '/nowhere', 404]]);
   await signIn(guest, 'berta');
   faults.push(...await visit(guest, [
     ['berta-home', '/'], ['berta-sites', '/sites'], ['berta-folder', '/browse/Documents/Offers'], ['error-403', '/farm', 403],

@@ -1,6 +1,7 @@
 // What people meet all day: times of their own zone, listings that keep still, new documents, notes that are true.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import zlib from 'node:zlib';
 import { NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer } from './rig.mjs';
 
 let server;
@@ -104,15 +105,64 @@ test('the columns of a long listing stay where they are, and one that is too wid
 });
 
 test('a document without a preview says so', async () => {
-  await server.put('archive.zip', Buffer.from('UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==', 'base64'));
+  await server.put('disk.iso', Buffer.from([0, 1, 2, 3, 255]));
   await server.put('data.bin', Buffer.from([0, 1, 2, 255, 0]));
   await server.put('scan.tiff', Buffer.from('49492a00080000000000', 'hex'));
   const page = await openPage(browser, server);
   await signIn(page);
-  for (const name of ['archive.zip', 'data.bin', 'scan.tiff']) {
+  for (const name of ['disk.iso', 'data.bin', 'scan.tiff']) {
     await page.goto(`/browse/Documents/${name}`);
     await page.getByText('There is no preview for documents of this kind').waitFor();
   }
+  await page.finish();
+});
+
+test('an archive shows its members, a message what people see of it', async () => {
+  // Two files, stored without compression by a program.
+  const entry = (name, text, offset) => {
+    const [n, t] = [Buffer.from(name), Buffer.from(text)];
+    const crc = zlib.crc32(t);
+    const local = Buffer.alloc(30);
+    local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(20, 4);
+    local.writeUInt32LE(crc, 14);
+    local.writeUInt32LE(t.length, 18);
+    local.writeUInt32LE(t.length, 22);
+    local.writeUInt16LE(n.length, 26);
+    const central = Buffer.alloc(46);
+    central.writeUInt32LE(0x02014b50, 0);
+    central.writeUInt16LE(20, 4);
+    central.writeUInt16LE(20, 6);
+    central.writeUInt32LE(crc, 16);
+    central.writeUInt32LE(t.length, 20);
+    central.writeUInt32LE(t.length, 24);
+    central.writeUInt16LE(n.length, 28);
+    central.writeUInt32LE(offset, 42);
+    return { local: Buffer.concat([local, n, t]), central: Buffer.concat([central, n]) };
+  };
+  const one = entry('plans/first.txt', 'one', 0);
+  const two = entry('<b>second</b>.txt', 'two two', one.local.length);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(2, 8);
+  end.writeUInt16LE(2, 10);
+  end.writeUInt32LE(one.central.length + two.central.length, 12);
+  end.writeUInt32LE(one.local.length + two.local.length, 16);
+  await server.put('plans.zip', Buffer.concat([one.local, two.local, one.central, two.central, end]));
+  await server.put('hello.eml', 'From: Jane Doe <jane@example.org>\r\nTo: bob@example.org\r\nSubject: Our offer\r\nDate: Mon, 30 Nov 2026 10:00:00 +0100\r\nContent-Type: text/html\r\n\r\n<p>Hello <b>Bob</b></p><script>alert(1)</script>');
+  await server.put('broken.zip', 'no archive at all');
+  const page = await openPage(browser, server, { viewport: NARROW });
+  await signIn(page);
+  await page.goto('/browse/Documents/plans.zip');
+  await page.getByText('2 entries').waitFor();
+  await page.getByRole('row').filter({ hasText: '<b>second</b>.txt' }).getByText('7 bytes').waitFor();
+  await look(page, 'everyday/archive');
+  await page.goto('/browse/Documents/hello.eml');
+  await page.getByText('Our offer').waitFor();
+  await page.getByText('Hello Bob').waitFor();
+  await look(page, 'everyday/message');
+  await page.goto('/browse/Documents/broken.zip');
+  await page.getByText('There is no preview: the document is damaged').first().waitFor();
   await page.finish();
 });
 

@@ -103,9 +103,16 @@ export async function furnish(browser, server) {
   };
   await send(`/items/${site.id}/link-rule`, { allowed: 'yes', days: '30' });
   const made = await send(`/items/${held.id}/links`, { days: '7', password: 'open sesame', uses: '5' });
-  const address = /https?:\/\/[^/]+(\/s\/[^<\s"]+)/.exec(await made.text())[1];
+  const addressIn = async (answer) => /https?:\/\/[^/]+(\/(?:s|new-password)\/[^<\s"]+)/.exec(await answer.text())[1];
+  const address = await addressIn(made);
+  const links = {
+    folder: await addressIn(await send(`/items/${offers.id}/links`, { takes: 'no', days: '7', message: 'Please read\nbefore Friday' })),
+    files: await addressIn(await send(`/items/${offers.id}/links`, { takes: 'yes', days: '7', uses: '5', password: 'open sesame' })),
+    password: await addressIn(await send(`/farm/users/${people.markup.id}/password-link`, {})),
+  };
   await send(`/items/${plan.id}/links`, { days: '7', password: '', uses: '' });
   await send(`/items/${plan.id}/follow`, { follow: 'yes' });
+  await send(`/items/${offers.id}/follow`, { follow: 'yes' });
   await send(`/items/${library.id}/views`, { name: 'Won this year', query: 'sort=modified&group=yes', shared: 'yes' });
   await send(`/items/${library.id}/views`, { name: 'A view with a name that is longer than most', query: `cols=modified,${columns.map(({ id }) => id).join(',')}` });
   const search = await ask('POST', '/api/v1/saved-searches', { name: 'Plans of this year', query: 'plan modified:this-year', alert: 'at-once' });
@@ -148,7 +155,7 @@ export async function furnish(browser, server) {
   server.run('site', 'template', 'save', '/Bare list', '--name', 'plans', '--title', 'Plans of the farm, with a title that goes on');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { empty, deepest, partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address };
+  return { empty, deepest, partsPage, hostilePage, people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, list, templated, row: { id: row }, link: address, links };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/state', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/state', '/searches/counts', '/items/{id}/pages', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/changed', '/s/{link}/{secret}/view', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -26,6 +26,7 @@ export function pages(farm) {
   return {
     '/': { home: '/' },
     '/sites': { sites: '/sites' },
+    '/shared': { shared: '/shared' },
     '/browse': { 'site-root': '/browse' },
     '/browse/{*path}': {
       library: '/browse/Documents', 'library-filtered': '/browse/Documents?name=an&who=admin', 'library-nothing': '/browse/Documents?name=nothing+like+this',
@@ -43,7 +44,7 @@ export function pages(farm) {
     '/searches/{id}': { 'saved-search': `/searches/${farm.search.id}` },
     '/searches/{id}/edit': { 'saved-search-edit': `/searches/${farm.search.id}/edit` },
     '/searches/{id}/delete': { 'saved-search-delete': `/searches/${farm.search.id}/delete` },
-    '/sign-in': {}, '/s/{link}/{secret}': {}, // What somebody sees who is not signed in: below.
+    '/sign-in': {}, '/s/{link}/{secret}': {}, '/new-password/{secret}': {}, // What somebody sees who is not signed in: below.
     '/people': { people: '/people', 'people-none': '/people?q=nobody+has+this+name' },
     '/people/{id}': { person: `/people/${farm.people.berta.id}`, 'person-hostile': `/people/${farm.people.markup.id}`, 'person-empty': `/people/${farm.people.carl.id}` },
     '/account/profile': { profile: '/account/profile' },
@@ -54,6 +55,7 @@ export function pages(farm) {
     '/ui-kit/form': farm.kit ? { 'kit-form': '/ui-kit/form' } : {},
     '/items/{id}': { details: at(plan), 'details-passages': at(plan, '?q=plan'), 'details-library': at(library), 'details-site': at(site), 'details-row': at(farm.row) },
     '/items/{id}/activity': { activity: at(site, '/activity'), 'activity-library': at(library, '/activity'), 'activity-list': at(farm.list, '/activity'), 'activity-none': at(farm.empty, '/activity') },
+    '/items/{id}/filter': { 'filter-by': at(library, '/filter?column=by&sort=name'), 'filter-type': at(library, '/filter?column=type&sort=name'), 'filter-modified': at(library, '/filter?column=modified&sort=name') },
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },
     '/items/{id}/new-page': { 'new-page': at(library, '/new-page') },
@@ -75,6 +77,7 @@ export function pages(farm) {
     '/items/{id}/templates': { templates: at(site, '/templates') },
     '/items/{id}/templates/upload': { 'template-upload': at(site, '/templates/upload') },
     '/items/{id}/templates/{name}/rename': { 'template-rename': at(site, '/templates/plans/rename') },
+    '/farm/backups': { 'farm-backups': '/farm/backups' },
     '/farm/templates': { 'farm-templates': '/farm/templates' },
     '/farm/templates/upload': { 'farm-template-upload': '/farm/templates/upload' },
     '/farm/templates/{name}/rename': { 'farm-template-rename': '/farm/templates/plans/rename' },

@@ -19,7 +19,7 @@ after(async () => {
   await server?.stop();
 });
 
-const editor = (page) => page.getByRole('textbox', { name: 'Text of the page' });
+const editor = (page) => page.getByRole('textbox', { name: 'Text', exact: true });
 const tool = (page, name) => page.getByRole('toolbar').getByRole('button', { name, exact: true });
 const article = (page) => page.locator('article.page');
 
@@ -167,7 +167,7 @@ test('two people save one page', async () => {
   await editor(page).fill('mine\n');
   await server.put('Two.md', 'theirs\n');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('Somebody else has saved this page').waitFor();
+  await page.getByText('Somebody else has saved this document').waitFor();
   assert.equal(await editor(page).inputValue(), 'mine\n');
   assert.equal(await stored('Two.md'), 'theirs\n');
   await look(page, 'web-pages/overtaken');

@@ -135,7 +135,9 @@ fn kind(route: &str) -> &'static str {
     match route {
         "/api/v1/uploads" | "/api/v1/uploads/{id}" => "application/offset+octet-stream",
         route if route.starts_with("/api") => "application/json",
-        "/items/{id}/upload" | "/items/{id}/replace" => "multipart/form-data; boundary=cut",
+        "/items/{id}/upload" | "/items/{id}/replace" | "/s/{link}/{secret}/files" => {
+            "multipart/form-data; boundary=cut"
+        }
         route if route.starts_with("/dav") => "application/xml",
         _ => "application/x-www-form-urlencoded",
     }

@@ -129,7 +129,7 @@ async fn a_document_on_record_as_damaged_is_refused_as_a_whole_until_it_is_found
     let (root, id) = (farm.id("").await, farm.id("Documents/a.bin").await);
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
     admin.set_link_rule(root.parse().unwrap(), Some(LinkRule { most_days: 30 })).await.unwrap();
-    let new = NewLink { days: 7, password: None, most_downloads: Some(1) };
+    let new = NewLink { days: 7, most_downloads: Some(1), ..NewLink::default() };
     let (link, secret) = admin.share(&Target::Id(id.parse().unwrap()), new).await.unwrap();
     let link = format!("/s/{}/{secret}", link.id);
     let download = async || {

@@ -14,7 +14,7 @@ use crate::tests::description::served_pages;
 const PAGES: &str = "pages.txt";
 
 /// Public pages, and requests that end the caller's own session. They have their own tests.
-const OPEN: [(&str, &str); 8] = [
+const OPEN: [(&str, &str); 12] = [
     ("get", "/sign-in"),
     ("post", "/sign-in"),
     ("post", "/sign-out"),
@@ -23,6 +23,10 @@ const OPEN: [(&str, &str); 8] = [
     ("get", "/favicon.ico"),
     ("get", "/s/{link}/{secret}"),
     ("post", "/s/{link}/{secret}"),
+    ("get", "/s/{link}/{secret}/view"),
+    ("post", "/s/{link}/{secret}/files"),
+    ("get", "/new-password/{secret}"),
+    ("post", "/new-password/{secret}"),
 ];
 /// Public pages that exist only in builds with debug assertions.
 const KIT: [(&str, &str); 3] = [("get", "/ui-kit"), ("get", "/ui-kit/form"), ("get", "/ui-kit/kit.css")];
@@ -41,7 +45,8 @@ async fn every_page_has_a_row() {
 }
 
 /// Paging parameters, and fields of forms that are listed in [`OPEN`].
-const OTHERS: [&str; 7] = ["after", "before", "form_token", "new_password", "next", "resend", "resend_to"];
+const OTHERS: [&str; 10] =
+    ["after", "again", "at", "before", "document", "form_token", "new_password", "next", "resend", "resend_to"];
 
 /// Collects the source texts of the pages, without their tests.
 fn sources(folder: &Path, found: &mut Vec<String>) {

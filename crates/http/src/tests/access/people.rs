@@ -262,7 +262,7 @@ impl Maker<'_> {
         self.farm.put("open/Given/given.txt", "given").await.expect(201);
         self.admin.set_link_rule(open, Some(LinkRule { most_days: 7 })).await.unwrap();
         let document: Id = self.farm.id("open/Given/given.txt").await.parse().unwrap();
-        let new = NewLink { days: 7, password: None, most_downloads: None };
+        let new = NewLink { days: 7, ..NewLink::default() };
         let (_, secret) = self.admin.share(&document.into(), new).await.unwrap();
         let mut column = Self::blank("link");
         column.is_invalid = true;

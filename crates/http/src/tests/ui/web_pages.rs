@@ -108,7 +108,11 @@ async fn a_library_that_requires_check_outs_offers_them_first() {
     let id = admin.item(&Target::path("Careful/A.md").unwrap()).await.unwrap().id;
     admin.check_in(&id.into(), repository::CheckIn::default()).await.unwrap();
     let page = browser.get("/browse/Careful/A.md").await.expect(200).text;
-    assert!(
-        page.contains("<p>one</p>") && page.contains("check-out\"") && !page.contains(&format!("/items/{id}/edit"))
-    );
+    let edit = format!("/items/{id}/edit");
+    assert!(page.contains("<p>one</p>") && page.contains("check-out\"") && !page.contains(&format!("href=\"{edit}")));
+    browser.get(&edit).await.expect(409);
+    let check_out = format!("/items/{id}/check-out");
+    let next = browser.post("/browse/Careful/A.md", &check_out, &[("next", &edit)]).await.expect(303);
+    assert_eq!(next.header(header::LOCATION), edit);
+    browser.get(&edit).await.expect(200);
 }

@@ -32,7 +32,8 @@ async fn share(farm: &Farm, ground: &Ground, n: usize, password: Option<&str>, m
     let secret = farm.repository.begin_session_at(maker, model::Timestamp::now()).await.unwrap();
     let caller = farm.repository.caller_from_session(&secret).await.unwrap().unwrap();
     let session = farm.repository.as_caller(caller.principal);
-    let new = NewLink { days: 7, password: password.map(ToOwned::to_owned), most_downloads: most };
+    let new =
+        NewLink { days: 7, password: password.map(ToOwned::to_owned), most_downloads: most, ..NewLink::default() };
     let (link, secret) = session.share(&document.into(), new).await.unwrap();
     Shared { admin, site: ground.site, document, maker, link: link.id, secret }
 }
@@ -88,6 +89,10 @@ async fn end(farm: &Farm, ground: &Ground, shared: &mut Shared, how: &str) {
     }
 }
 
+/// A form with a file.
+const FILE: &str =
+    "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"sent.txt\"\r\n\r\nsent\r\n--x--\r\n";
+
 /// Returns a page without the parts that differ between requests.
 fn plain(reply: &Reply, shared: &Shared) -> String {
     let text = reply.text().replace(&shared.secret, "SECRET").replace(&shared.link.to_string(), "LINK");
@@ -110,6 +115,10 @@ async fn a_link_that_has_ended_tells_nothing() {
             assert!(!reply.text().contains("given"), "{how}");
             assert!(canary::leak_in(&reply).is_none(), "{how}");
         }
+        let view = look(&farm, &format!("{}/view", shared.page()), None).await;
+        let files = format!("{}/files", shared.page());
+        let sent = farm.send_as("", "POST", &files, &[("content-type", "multipart/form-data; boundary=x")], FILE).await;
+        assert_eq!((view.status.as_u16(), sent.status.as_u16()), (404, 404), "{how}");
         pages.push((how, plain(&look(&farm, &shared.page(), None).await, &shared)));
     }
     for (how, page) in &pages {
@@ -158,4 +167,89 @@ async fn the_password_of_a_link_is_asked_and_not_told() {
     admin.revoke(&shared.document.into(), shared.maker, Role::CONTRIBUTE).await.unwrap();
     admin.grant(&shared.document.into(), shared.maker, only).await.unwrap();
     take(&farm, &shared.page(), "password=a+word+of+the+sender").await.expect(404);
+}
+
+#[tokio::test]
+async fn links_of_a_folder_give_and_take_as_they_say() {
+    let farm = Farm::new().await;
+    let ground = Ground::create(&farm).await;
+    let admin = ground.people.admin.clone();
+    admin.set_link_rule(ground.site, RULE).await.unwrap();
+    farm.put("Documents/box/deep/given.txt", "given away").await.expect(201);
+    farm.put("Documents/kept.txt", "kept").await.expect(201);
+    let id = async |path: &str| farm.id(path).await;
+    let folder: Id = id("Documents/box").await.parse().unwrap();
+    let gives = NewLink { days: 7, ..NewLink::default() };
+    let (link, secret) = admin.share(&folder.into(), gives).await.unwrap();
+    let url = format!("/s/{}/{secret}", link.id);
+    let page = look(&farm, &url, None).await.expect(200);
+    assert!(page.text().contains("deep") && !page.text().contains("kept"), "{}", page.text());
+    let deep = look(&farm, &format!("{url}?at={}", id("Documents/box/deep").await), None).await.expect(200);
+    assert!(deep.text().contains("given.txt"));
+    let given = format!("document={}", id("Documents/box/deep/given.txt").await);
+    assert_eq!(take(&farm, &url, &given).await.expect(200).text(), "given away");
+    for outside in ["Documents", "Documents/kept.txt"] {
+        let other = id(outside).await;
+        look(&farm, &format!("{url}?at={other}"), None).await.expect(404);
+        take(&farm, &url, &format!("document={other}")).await.expect(404);
+    }
+    for wrong in ["x", "0", "-1", "99999999999999999999999"] {
+        look(&farm, &format!("{url}?at={wrong}"), None).await.expect(404);
+        take(&farm, &url, &format!("document={wrong}")).await.expect(404);
+    }
+    let file = [("content-type", "multipart/form-data; boundary=x"), ("accept", "text/html")];
+    farm.send_as("", "POST", &format!("{url}/files"), &file, FILE).await.expect(404);
+    let takes = NewLink { days: 7, takes_uploads: true, most_downloads: Some(1), ..NewLink::default() };
+    let (link, secret) = admin.share(&folder.into(), takes).await.unwrap();
+    let url = format!("/s/{}/{secret}", link.id);
+    let page = look(&farm, &url, None).await.expect(200);
+    assert!(!page.text().contains("deep"), "{}", page.text());
+    take(&farm, &url, &given).await.expect(404);
+    look(&farm, &format!("{url}?at={folder}"), None).await.expect(200);
+    look(&farm, &format!("{url}/view"), None).await.expect(404);
+    let sent = farm.send_as("", "POST", &format!("{url}/files"), &file, FILE).await.expect(200);
+    assert!(sent.text().contains("sent.txt"), "{}", sent.text());
+    farm.send_as("", "POST", &format!("{url}/files"), &file, FILE).await.expect(404);
+    assert!(canary::leak_in(&sent).is_none());
+    id("Documents/box/sent.txt").await;
+}
+
+#[tokio::test]
+async fn a_link_for_a_new_password_is_for_one_user_and_works_once() {
+    let farm = Farm::new().await;
+    let ground = Ground::create(&farm).await;
+    let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
+    let new = NewAccount { login: "newcomer".into(), ..NewAccount::default() };
+    let account = admin.create_account(new).await.unwrap().id;
+    let first = admin.create_password_link(account).await.unwrap().secret;
+    let secret = admin.create_password_link(account).await.unwrap().secret;
+    let url = format!("/new-password/{secret}");
+    for ended in
+        [format!("/new-password/{first}"), format!("/new-password/srp_{}", "0".repeat(64)), "/new-password/x".into()]
+    {
+        look(&farm, &ended, None).await.expect(404);
+        take(&farm, &ended, "new=correct+horse+battery&again=correct+horse+battery").await.expect(404);
+    }
+    assert!(look(&farm, &url, None).await.expect(200).text().contains("newcomer"));
+    take(&farm, &url, "new=correct+horse+battery&again=another").await.expect(400);
+    take(&farm, &url, "new=short&again=short").await.expect(400);
+    take(&farm, &url, "new=correct+horse+battery&again=correct+horse+battery").await.expect(303);
+    look(&farm, &url, None).await.expect(404);
+    let client =
+        repository::Client { address: std::net::Ipv4Addr::LOCALHOST.into(), agent: String::new(), device: None };
+    farm.repository.sign_in("newcomer", "correct horse battery", &client).await.unwrap();
+    // It ends when the password changes otherwise, and with its account.
+    for end in ["password", "disabled"] {
+        let url = format!("/new-password/{}", admin.create_password_link(account).await.unwrap().secret);
+        look(&farm, &url, None).await.expect(200);
+        match end {
+            "password" => admin.set_password(account, "another good password").await.unwrap(),
+            _ => {
+                let change = repository::AccountChange { disabled: Some(true), ..Default::default() };
+                admin.update_account(account, change).await.map(drop).unwrap();
+            }
+        }
+        look(&farm, &url, None).await.expect(404);
+    }
+    drop(ground);
 }

@@ -59,6 +59,7 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "library.settings"
         | "link.create"
         | "link.revoke"
+        | "link.upload"
         | "link.use"
         | "list.create"
         | "permissions.grant"

@@ -65,7 +65,7 @@ struct UploadPage<'a> {
     page: &'a Page,
     opened: &'a OpenedLink,
     sender: String,
-    /// Names of the files that were sent.
+    /// Names of the files that were sent, as they were sent.
     sent: Vec<String>,
     fault: String,
     /// Identifier and secret, as the address has them.
@@ -264,6 +264,8 @@ async fn store(state: &AppState, holder: &mut Holder, request: Request, typed: &
                 // Some browsers send a whole path; only its last segment is the name.
                 let sent = part.file_name().unwrap_or_default();
                 let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
+                // Not the name under which the file is stored: it would tell what else is in the folder.
+                let shown = name.as_str().to_owned();
                 let comment = match typed.sender.as_str() {
                     "" => holder.page.s("link.sent-by-link").to_owned(),
                     sender => holder.page.f1("link.sent-by", sender),
@@ -282,7 +284,10 @@ async fn store(state: &AppState, holder: &mut Holder, request: Request, typed: &
                     Ok(upload)
                 };
                 match written.await {
-                    Ok(upload) => typed.sent.push(link.finish(upload).await?.name),
+                    Ok(upload) => {
+                        link.finish(upload).await?;
+                        typed.sent.push(shown);
+                    }
                     Err(error) => {
                         link.take_back().await?;
                         return Err(error);

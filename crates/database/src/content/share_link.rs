@@ -47,7 +47,7 @@ pub struct ShareLinkRow {
     pub downloads: i64,
     /// True if the link takes files, false if it gives them.
     pub takes_uploads: bool,
-    /// What the sender wrote to the recipients; may be empty.
+    /// Message of the creator to the recipients; may be empty.
     pub message: String,
 }
 

@@ -1,5 +1,5 @@
-//! What the holder of a link may do: see what it leads to, download, and send files. All of it happens with the rights
-//! of the link's creator, and concerns published versions only.
+//! Access for the holder of a link: its target, downloads, and files to send. Everything happens with the rights of the
+//! link's creator, and concerns published versions only.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{Repository, Session, Target};
 /// Limit on the entries of a folder that the holder of a link sees.
 const MAX_ENTRIES: usize = 1_000;
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkContent {
     /// The published version of a document.
@@ -39,14 +39,14 @@ pub enum LinkContent {
     Uploads,
 }
 
-/// What the holder of a link is told of it, before a password.
+/// Description of a link for its holder, before the password.
 #[derive(Clone, Debug)]
 pub struct OpenedLink {
     /// Name of the document, folder or library.
     pub name: String,
-    /// What the link leads to.
+    /// Its target.
     pub content: LinkContent,
-    /// What the creator wrote to the recipients; may be empty.
+    /// Message of the creator to the recipients; may be empty.
     pub message: String,
     /// Set when a password is needed.
     pub has_password: bool,
@@ -80,7 +80,7 @@ pub struct LinkListing {
     pub is_cut: bool,
 }
 
-/// What the holder of a link presents.
+/// Link, secret and password that a holder presents.
 #[derive(Clone)]
 pub struct LinkProof {
     /// The link.

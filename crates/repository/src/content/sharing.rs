@@ -52,7 +52,7 @@ pub struct ShareLink {
     pub downloads: u64,
     /// True if the link takes files, false if it gives them.
     pub takes_uploads: bool,
-    /// What its creator wrote to the recipients; may be empty.
+    /// Message of its creator to the recipients; may be empty.
     pub message: String,
 }
 
@@ -91,7 +91,7 @@ pub struct NewLink {
     pub most_downloads: Option<u32>,
     /// True for a link that takes files into a folder or library; false for one that gives documents.
     pub takes_uploads: bool,
-    /// What its creator writes to the recipients, at most [`MAX_MESSAGE`] characters; may be empty.
+    /// Message to the recipients, at most [`MAX_MESSAGE`] characters; may be empty.
     pub message: String,
 }
 

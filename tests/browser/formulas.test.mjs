@@ -80,7 +80,7 @@ test('columns of libraries refuse duplicates, and those of content types have fo
   const page = await openPage(browser, server, { viewport: NARROW });
   page.expectFault(/status of 4(00|09)/);
   await signIn(page);
-  const ask = async (method, address, body) => (await server.json(method, address, body)).json();
+  const ask = (method, path, body) => server.ask(method, path, body);
   const library = await (await server.api('GET', '/api/v1/items/by-path?path=Documents')).json();
   await server.put('a.txt', 'a');
   await server.put('Deep/b.txt', 'b');

@@ -22,12 +22,7 @@ const path = (...names) => names.map(encodeURIComponent).join('/');
 
 /** Furnishes the farm of a server; returns identifiers and addresses of what is on it. */
 export async function furnish(browser, server) {
-  const ask = async (method, address, body) => {
-    const answer = body === undefined ? await server.api(method, address) : await server.json(method, address, body);
-    const text = await answer.text();
-    assert.ok(answer.ok, `${method} ${address}: ${answer.status} ${text}`);
-    return text ? JSON.parse(text) : undefined;
-  };
+  const ask = (method, path, body) => server.ask(method, path, body);
   const item = (words) => ask('GET', `/api/v1/items/by-path?path=${encodeURIComponent(words)}`);
   const put = (name, body) => server.put(path(...name.split('/')), body);
 

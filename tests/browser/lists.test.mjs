@@ -135,7 +135,7 @@ test('rows go to a workbook and come back from it', async () => {
 });
 
 test('a view is filtered by a formula, which is kept when a column is renamed', async () => {
-  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const ask = (method, path, body) => server.ask(method, path, body);
   const site = await ask('GET', '/api/v1/items/by-path?path=');
   const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Formulas', title_column: 'Task' });
   const { id: effort } = await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Effort', kind: 'number' });
@@ -163,7 +163,7 @@ test('a view is filtered by a formula, which is kept when a column is renamed', 
 });
 
 test('a view with totals is saved for all, and its rows are downloaded as CSV', async () => {
-  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const ask = (method, path, body) => server.ask(method, path, body);
   const site = await ask('GET', '/api/v1/items/by-path?path=');
   const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Hours', title_column: 'Task' });
   await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Effort', kind: 'number' });
@@ -201,7 +201,7 @@ test('a view with totals is saved for all, and its rows are downloaded as CSV', 
 });
 
 test('what people type is taken as they mean it, in both languages', async () => {
-  const ask = async (method, path, body) => (await server.json(method, path, body)).json();
+  const ask = (method, path, body) => server.ask(method, path, body);
   const site = await ask('GET', '/api/v1/items/by-path?path=');
   const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Prices', title_column: 'Part' });
   for (const [name, kind] of [['Price', 'number'], ['Seller', 'link']]) await ask('POST', `/api/v1/items/${list.id}/columns`, { name, kind });

@@ -8,11 +8,7 @@ import { png } from './samples.mjs';
 let server;
 let browser;
 let root;
-const ask = async (method, path, body) => {
-  const answer = await server.json(method, path, body);
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${await answer.clone().text()}`);
-  return answer.status === 204 ? undefined : answer.json();
-};
+const ask = (method, path, body) => server.ask(method, path, body);
 before(async () => {
   server = await startServer();
   browser = await startBrowser();

@@ -1,25 +1,19 @@
 // Finding one's place: options of columns at their titles, pinned places, what was shared, and what changed since.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { NARROW, PASSWORD, WIDE, fillForm, look, openPage, signIn, startBrowser, startServer } from './rig.mjs';
+import { NARROW, PASSWORD, WIDE, look, openPage, signIn, startBrowser, startServer } from './rig.mjs';
 
 let server;
 let browser;
 let library;
-let bob;
 
-async function ask(method, address, body) {
-  const answer = body === undefined ? await server.api(method, address) : await server.json(method, address, body);
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${address}: ${answer.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-}
+const ask = (method, path, body) => server.ask(method, path, body);
 
 before(async () => {
   server = await startServer();
   browser = await startBrowser();
   library = await ask('GET', '/api/v1/items/by-path?path=Documents');
-  bob = await ask('POST', '/api/v1/users', { login: 'bob', display_name: 'Bob Reader', password: PASSWORD });
+  await ask('POST', '/api/v1/users', { login: 'bob', display_name: 'Bob Reader', password: PASSWORD });
   await ask('POST', `/api/v1/items/${library.id}/columns`, { name: 'State', kind: 'choice', choices: ['open', 'done'] });
   for (const name of ['alpha.txt', 'beta.txt', 'gamma.md']) await server.put(name, name);
   const { id } = await ask('GET', '/api/v1/items/by-path?path=Documents/alpha.txt');

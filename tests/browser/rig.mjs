@@ -72,9 +72,16 @@ export async function startServer() {
     json: (method, path, body) =>
       fetch(url + path, {
         method,
-        body: JSON.stringify(body),
+        body: body === undefined ? undefined : JSON.stringify(body),
         headers: { authorization: `Basic ${btoa(`admin:${PASSWORD}`)}`, 'content-type': 'application/json' },
       }),
+    /** A REST request with the password that must succeed; returns the JSON of the answer, if there is any. */
+    async ask(method, path, body) {
+      const answer = await this.json(method, path, body);
+      const text = await answer.text();
+      assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+      return text ? JSON.parse(text) : undefined;
+    },
     /** Uploads a document below the library Documents. */
     async put(path, body) {
       const answer = await this.api('PUT', `/api/v1/content/Documents/${path}`, body);

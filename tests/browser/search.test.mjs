@@ -66,11 +66,7 @@ test('documents are found by their words, and the passage shows them', async () 
 });
 
 test('rows of lists are found by their values, shown as text and narrowed', async () => {
-  const ask = async (method, path, body) => {
-    const answer = await server.json(method, path, body);
-    assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-    return answer.json();
-  };
+  const ask = (method, path, body) => server.ask(method, path, body);
   const site = await ask('GET', '/api/v1/items/by-path?path=');
   const list = await ask('POST', `/api/v1/items/${site.id}/lists`, { name: 'Bird feeders' });
   await ask('POST', `/api/v1/items/${list.id}/columns`, { name: 'Notes', kind: 'note' });

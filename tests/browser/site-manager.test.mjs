@@ -10,12 +10,7 @@ let server;
 let browser;
 let root;
 
-async function ask(method, address, body) {
-  const answer = body === undefined ? await server.api(method, address) : await server.json(method, address, body);
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${address}: ${answer.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-}
+const ask = (method, path, body) => server.ask(method, path, body);
 
 const item = (path) => ask('GET', `/api/v1/items/by-path?path=${encodeURIComponent(path)}`);
 

@@ -121,7 +121,7 @@ test('all parts are shown to those who may see what they name', async () => {
 });
 
 test('a part shows groups, widths and totals as the view of its list does', async () => {
-  const ask = async (method, path, body) => (await server.json(method, `/api/v1/items/${path}`, body)).json();
+  const ask = (method, path, body) => server.ask(method, `/api/v1/items/${path}`, body);
   const root = (await (await server.api('GET', '/api/v1/items/by-path?path=')).json()).id;
   const list = await ask('POST', `${root}/lists`, { name: 'Costs', title_column: 'Cost' });
   const state = await ask('POST', `${list.id}/columns`, { name: 'State', kind: 'choice', choices: ['open', 'paid'] });

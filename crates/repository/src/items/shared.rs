@@ -1,7 +1,7 @@
 //! What others shared with the caller, and what the caller shared with others: grants on items that have permissions of
 //! their own, as far as they are not those of the place above, and links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
@@ -54,12 +54,12 @@ impl Session {
             |shared: &SharedWithMe| shared.at,
             move |reader, view| {
                 let mut found: Vec<SharedWithMe> = Vec::new();
-                let mut seen: HashMap<Id, ()> = HashMap::new();
+                let mut seen = HashSet::new();
                 for granted in scope::shared_with(reader, &ids, me, MAX_READ)? {
                     if found.len() == limit {
                         break;
                     }
-                    if seen.insert(granted.node_id, ()).is_some() {
+                    if !seen.insert(granted.node_id) {
                         continue;
                     }
                     let Some(row) = node::find(reader, granted.node_id)? else { continue };

@@ -1,5 +1,5 @@
-//! Fuzzes office documents. An input is a ZIP archive. An input that begins with `p` instead holds the parts of a
-//! document, separated by a byte 255, because mutated archives rarely pass their checksums.
+//! Fuzzes what previews show. An input is a document. For office documents, one that begins with `p` instead holds the
+//! parts of a document, separated by a byte 255, because mutated archives rarely pass their checksums.
 
 use std::io::{Cursor, Write};
 
@@ -15,6 +15,7 @@ fn parts(format: Format) -> &'static [&'static str] {
             &["xl/a.xml", "xl/sharedStrings.xml", "xl/styles.xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels"]
         }
         Format::Odt | Format::Ods => &["content.xml"],
+        Format::Zip | Format::Tar | Format::TarGz | Format::Email => &[],
     }
 }
 
@@ -39,8 +40,9 @@ fn package(format: Format, contents: &[u8]) -> Vec<u8> {
 pub fn read(extension: &str, input: &[u8]) {
     let format = Format::of(extension).expect("an extension of a format");
     let found = match input {
-        [b'p', contents @ ..] => extract(format, &package(format, contents)),
-        archive => extract(format, archive),
+        _ if format == Format::Email => search::readers::message(input),
+        [b'p', contents @ ..] if !parts(format).is_empty() => extract(format, &package(format, contents)),
+        document => extract(format, document),
     };
     let Ok(found) = found else { return };
     match found.content {
@@ -50,6 +52,13 @@ pub fn read(extension: &str, input: &[u8]) {
         Content::Rows(rows) => {
             assert!(rows.len() <= 201 && rows.iter().all(|row| row.len() == rows[0].len() && row.len() <= 50));
             assert!(rows.iter().flatten().all(|cell| cell.chars().count() <= 301));
+        }
+        Content::Members(members) => {
+            assert!(members.len() <= 1_000 && members.iter().map(|member| member.name.len()).sum::<usize>() <= 128 << 10);
+        }
+        Content::Message(message) => {
+            assert!(message.lines.len() <= 2_000 && message.attachments.len() <= 200);
+            assert!(message.lines.iter().map(String::len).sum::<usize>() <= 256 << 10);
         }
     }
 }

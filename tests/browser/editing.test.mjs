@@ -227,7 +227,7 @@ test('where a check-out is required, it comes before the work', async () => {
   await add('Minutes', 'txt');
   await page.locator('textarea[name=text]').fill('what was said\n');
   await page.getByRole('button', { name: 'Save working copy' }).click();
-  await page.getByText('You have checked out this document').or(page.getByText('what was said')).first().waitFor();
+  await page.getByText('Checked out by you').first().waitFor();
   await page.getByRole('link', { name: 'Check in' }).first().click();
   await page.locator('dialog').getByRole('button', { name: 'Check in' }).click();
   const edit = page.getByRole('button', { name: 'Check out and edit' });

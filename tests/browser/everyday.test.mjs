@@ -53,8 +53,12 @@ test('times are those of the browser until the account has a zone of its own', a
   assert.match(await page.locator('.facts time').first().getAttribute('title'), / \+14$/);
   // A filter by days means those of the zone: the document is of today there, and of no day before.
   const here = moment.toLocaleDateString('sv', { timeZone: 'Pacific/Kiritimati' });
-  await page.goto(`/browse/Documents?since=${here}&until=${here}`);
+  await page.goto(`/browse/Documents?from=${here}&to=${here}`);
   await page.getByRole('link', { name: 'zone.txt', exact: true }).waitFor();
+  const before = new Date(Date.parse(here) - 86_400_000).toISOString().slice(0, 10);
+  await page.goto(`/browse/Documents?from=${before}&to=${before}`);
+  await page.getByRole('heading', { name: 'Nothing here matches the filter' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'zone.txt', exact: true }).count(), 0);
   await ask('PUT', '/api/v1/me/preferences', { language: '', theme: 'system' });
   assert.equal((await ask('GET', '/api/v1/me')).preferences.time_zone, 'Pacific/Kiritimati');
   await ask('PUT', '/api/v1/me/preferences', { language: '', theme: 'system', time_zone: '' });

@@ -35,7 +35,11 @@ fn mode(path: &Path, mode: u32) {
 
 async fn own_grants(session: &Session, path: &str) -> Option<Vec<(Id, Id)>> {
     let item = session.item(&at(path)).await.unwrap();
-    if item.own_permissions { Some(session.granted(&at(path)).await.unwrap()) } else { None }
+    if !item.own_permissions {
+        return None;
+    }
+    let granted = session.granted(&at(path)).await.unwrap();
+    Some(granted.into_iter().map(|grant| (grant.principal, grant.role)).collect())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

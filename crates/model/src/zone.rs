@@ -1,5 +1,7 @@
 //! Time zones. The rules of all zones come with the program (`jiff`), so a server needs no files of its system.
 
+use std::time::Duration;
+
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 
@@ -7,6 +9,8 @@ use crate::{Error, Result, Timestamp};
 
 /// Longest name of a time zone, in bytes. The longest one in use has 32.
 const MAX_NAME: usize = 64;
+
+const DAY: Duration = Duration::from_hours(24);
 
 /// A time zone of the IANA database, such as `Europe/Berlin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub struct LocalTime {
     pub minute: u8,
     /// Second, from 0 to 59.
     pub second: u8,
-    /// Abbreviation of the zone at this time, such as `CEST`, or its distance from UTC, such as `+13`.
+    /// Abbreviation of the zone at this time, such as `CEST`, or its offset from UTC, such as `+13`.
     pub zone: String,
 }
 
@@ -87,6 +91,11 @@ impl Zone {
     pub fn start_of_stored(&self, midnight: Timestamp) -> Timestamp {
         let day = Self::UTC.local(midnight);
         day.and_then(|day| self.start_of(i32::from(day.year), day.month, day.day)).unwrap_or(midnight)
+    }
+
+    /// Returns the time at which a stored day ends in the zone, which is the beginning of the next one.
+    pub fn end_of_stored(&self, midnight: Timestamp) -> Timestamp {
+        self.start_of_stored(midnight.after(DAY))
     }
 }
 

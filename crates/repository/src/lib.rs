@@ -40,8 +40,8 @@ pub use columns::{
 };
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
-pub use content::link_access::{LinkContent, LinkEntry, LinkListing, LinkProof, OpenedLink, UploadLink};
-pub use content::permissions::{Explanation, Grant, PermissionTable};
+pub use content::link_access::{LinkContent, LinkEntry, LinkListing, LinkProof, LinkUpload, OpenedLink, UploadLink};
+pub use content::permissions::{Explanation, Grant, PermissionTable, RoleGrant};
 pub use content::properties::{MAX_PROPERTY_CHARS, Property, PropertyChange};
 pub use content::recycle::{Bin, RecycledItem};
 pub use content::saved_views::{NewView, SavedView};
@@ -54,6 +54,7 @@ pub use documents::{
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;
 pub use farm::advice::{database_from_backup, farm_from_backup, serve_command, shell_word};
+pub use farm::backups::NewestBackups;
 pub use farm::clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use farm::databases::{DELETION_LOCK, Readiness};
 pub use farm::farm_audit::{FARM_ACTIONS, FarmFilter};
@@ -70,8 +71,8 @@ pub use import::{
 pub use items::item::{CheckOut, Item, Person, Version, etag, version_of_etag};
 pub use items::{
     BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownPlace, KnownSite, ListRequest, Listed,
-    MAX_ATTACHMENTS, Page, SharedByMe, SharedWithMe, Sort, SortKey, Space, Transfer, Transferred, Usage, UsageReport,
-    ValueTest, named_condition, stored_condition,
+    MAX_ATTACHMENTS, Page, SharedByMe, SharedItems, SharedWithMe, Sort, SortKey, Space, Transfer, Transferred, Usage,
+    UsageReport, ValueTest, named_condition, stored_condition,
 };
 pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,

@@ -14,7 +14,7 @@ use http_core::server::state::AppState;
 
 use super::extract::{Ids, Query};
 use super::feed::{self, ActivityFeed};
-use super::wire::home::{HappeningJson, HomeJson, MostQuery, SharedByMeJson, SharedWithMeJson};
+use super::wire::home::{HappeningJson, HomeJson, MostQuery, SharedByMeJson, SharedList, SharedWithMeJson};
 use super::wire::item::Names;
 use super::wire::list::List;
 
@@ -99,14 +99,14 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
     operation_id = "list_shared_with_me",
     tag = "me",
     params(MostQuery),
-    responses((status = 200, description = "The items", body = List<SharedWithMeJson>))
+    responses((status = 200, description = "The items", body = SharedList<SharedWithMeJson>))
 )]
 async fn shared_with_me(
     caller: Authenticated,
     Query(query): Query<MostQuery>,
-) -> Answer<Reply<List<SharedWithMeJson>>> {
+) -> Answer<Reply<SharedList<SharedWithMeJson>>> {
     let shared = caller.session.shared_with_me(limit(&query)?).await?;
-    Ok(Reply(List::whole(SharedWithMeJson::all(&caller.session, shared).await?)))
+    Ok(Reply(SharedList::new(SharedWithMeJson::all(&caller.session, shared.items).await?, &shared.missing)))
 }
 
 /// List items that the caller shared with others
@@ -118,11 +118,14 @@ async fn shared_with_me(
     operation_id = "list_shared_by_me",
     tag = "me",
     params(MostQuery),
-    responses((status = 200, description = "The items", body = List<SharedByMeJson>))
+    responses((status = 200, description = "The items", body = SharedList<SharedByMeJson>))
 )]
-async fn shared_by_me(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<SharedByMeJson>>> {
+async fn shared_by_me(
+    caller: Authenticated,
+    Query(query): Query<MostQuery>,
+) -> Answer<Reply<SharedList<SharedByMeJson>>> {
     let shared = caller.session.shared_by_me(limit(&query)?).await?;
-    Ok(Reply(List::whole(SharedByMeJson::all(&caller.session, shared).await?)))
+    Ok(Reply(SharedList::new(SharedByMeJson::all(&caller.session, shared.items).await?, &shared.missing)))
 }
 
 /// List recent events of documents that the caller may open

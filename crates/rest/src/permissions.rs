@@ -75,7 +75,7 @@ async fn restore_inheritance(caller: Authenticated, Ids([id]): Ids<1>) -> Answer
 
 /// Grant a role to a user or group
 ///
-/// The item must have its own permissions. Granting the role again changes nothing.
+/// The item must have its own permissions. Granting the role again sets the end of the grant.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/permissions/grants",
@@ -86,7 +86,7 @@ async fn restore_inheritance(caller: Authenticated, Ids([id]): Ids<1>) -> Answer
     responses((status = 204, description = "Done"))
 )]
 async fn grant(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<GrantForm>) -> Answer<StatusCode> {
-    caller.session.grant(&id.into(), form.principal.0, form.role.0).await?;
+    caller.session.grant_until(&id.into(), form.read()?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -15,7 +15,7 @@ import "./picture.js";
 import "./refresh.js";
 import "./results.js";
 import "./selection.js";
-import "./shared.js";
+import "./link.js";
 import "./suggest.js";
 import "./swap.js";
 import "./time.js";

@@ -9,7 +9,10 @@ const stored = area.defaultValue;
 let sent = false;
 
 // What is typed is kept in this window until it is saved: the session may end meanwhile, or the server may be away.
-const place = `page:${form.action}`;
+// Each account has its own, as somebody else may sign in next.
+const place = `text:${form.dataset.user}:${form.action}`;
+/** True if the form holds a text that the server refused, which is stored nowhere. */
+const isRefused = form.dataset.fault !== undefined;
 const kept = (() => {
   try {
     return JSON.parse(sessionStorage.getItem(place));
@@ -20,7 +23,7 @@ const kept = (() => {
 
 function keep() {
   try {
-    if (area.value === stored) sessionStorage.removeItem(place);
+    if (area.value === stored && !isRefused) sessionStorage.removeItem(place);
     else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value }));
   } catch {
     // Without room for it there is still the text in the page.
@@ -31,7 +34,7 @@ if (kept && kept.text !== stored) {
   const note = document.querySelector("[data-kept]");
   note.hidden = false;
   note.querySelector("[data-kept-use]").addEventListener("click", () => {
-    // A browser takes long to type a long text.
+    // Setting the value is faster than inserting the text as if it were typed.
     area.value = kept.text;
     area.dispatchEvent(new Event("input"));
     // Saving it then says so if somebody else has saved the page since.
@@ -50,7 +53,7 @@ area.addEventListener("input", () => {
   timer = setTimeout(keep, PAUSE);
 });
 // After a refusal, the text in the form is not the stored one.
-const unsaved = () => !sent && (area.value !== stored || form.dataset.fault !== undefined);
+const unsaved = () => !sent && (area.value !== stored || isRefused);
 addEventListener("beforeunload", (event) => {
   if (unsaved()) event.preventDefault();
 });

@@ -3,15 +3,17 @@
 /** Seconds between two looks. */
 const SOON = 4;
 const SELDOM = 30;
-/** How long after an office program was asked to open the document it is followed closely, in milliseconds. */
+/** Milliseconds after a launch of an office program during which the page looks every 4 seconds. */
 const LAUNCHED_FOR = 15 * 60 * 1000;
-/** How long after the last input the document is followed, in milliseconds. Each look counts as a use of the session. */
+/** Milliseconds after the last input during which the page looks. Each look counts as a use of the session. */
 const USED_FOR = 30 * 60 * 1000;
 
 const place = () => document.querySelector("[data-live]");
 let launched = 0;
 let used = Date.now();
 let timer;
+/** True while the browser leaves the page, as after a form was sent: a reload would abort that. */
+let leaves = false;
 
 function wait() {
   clearTimeout(timer);
@@ -23,7 +25,7 @@ function wait() {
 
 /** Whether a reload would take something from the user: a form, a text, or what is playing. */
 function isBusy() {
-  if (document.hidden || document.querySelector("dialog[open] form:not([data-launch])")) return true;
+  if (leaves || document.hidden || document.querySelector("dialog[open] form:not([data-launch])")) return true;
   const field = document.activeElement?.closest?.("input, textarea, select");
   if (field && (field.value ?? "") !== "" && field.type !== "checkbox") return true;
   if (!(getSelection()?.isCollapsed ?? true)) return true;
@@ -70,7 +72,19 @@ for (const kind of ["pointermove", "pointerdown", "keydown", "wheel"]) {
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) look();
 });
-document.addEventListener("swapped", wait);
+addEventListener("submit", (event) => {
+  if (!event.defaultPrevented) leaves = true;
+});
+addEventListener("beforeunload", () => {
+  leaves = true;
+});
+addEventListener("pageshow", () => {
+  leaves = false;
+});
+document.addEventListener("swapped", () => {
+  leaves = false;
+  wait();
+});
 const started = document.querySelector("main > #form[data-launch]");
 if (started) launch(started.dataset.launch);
 wait();

@@ -9,10 +9,10 @@ use futures_util::stream;
 use model::Id;
 use tower::ServiceExt;
 
-use super::browse::upload;
 use super::browse::view::View;
 use super::document::links;
 use super::frame::fields::Fields;
+use super::frame::file_form;
 use super::frame::flash::{Flash, MAX_NAME};
 use super::frame::page::safe_next;
 use super::frame::texts::Language;
@@ -136,7 +136,7 @@ async fn parts(input: &[u8], piece: usize) -> (Vec<Part>, bool) {
             content: Vec::new(),
         };
         if read.name.as_deref() == Some("short") {
-            match upload::short(&mut part, &ahead, 200).await {
+            match file_form::short(&mut part, &ahead, 200).await {
                 Ok(text) => read.content = text.into_bytes(),
                 Err(_) => return (found, false),
             }

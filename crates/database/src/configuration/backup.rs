@@ -1,6 +1,8 @@
 //! Records of the backups that were taken. The farm needs them because a running backup, and a kept one without its own
 //! copy of the BLOBs, hold back garbage collection.
 
+use std::time::Duration;
+
 use model::{BackupState, Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
@@ -28,7 +30,12 @@ statements! {
         WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id");
     LAST_KEPT = "SELECT MAX(CASE WHEN started_at <= $1 THEN started_at END), MAX(started_at) FROM backup_set
         WHERE state = 'kept'";
+    NEWEST_KEPT = "SELECT MAX(CASE WHEN NOT needs_stores THEN started_at END),
+        MAX(CASE WHEN needs_stores THEN started_at END) FROM backup_set WHERE state = 'kept'";
 }
+
+/// Time after the last heartbeat of a running backup, after which its process counts as dead.
+pub const ALIVE: Duration = Duration::from_secs(600);
 
 /// A backup as recorded by the farm.
 #[derive(Clone, Debug)]
@@ -53,6 +60,13 @@ pub struct BackupRow {
     pub new_bytes: i64,
     /// The outcome as a message for people.
     pub message: String,
+}
+
+impl BackupRow {
+    /// Returns whether the process that takes a running backup has given a heartbeat lately.
+    pub fn is_alive(&self, now: Timestamp) -> bool {
+        self.seen_at > now.before(ALIVE)
+    }
 }
 
 fn read(row: &Row<'_>) -> Result<BackupRow> {
@@ -135,4 +149,9 @@ pub fn holding(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Vec<Ba
 /// overall.
 pub fn last_kept(reader: &mut Reader<'_>, until: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     Ok(reader.find(LAST_KEPT, &params![until], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+}
+
+/// Returns the start of the newest kept backup with its own copy of the BLOBs, and that of the newest without.
+pub fn newest_kept(reader: &mut Reader<'_>) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    Ok(reader.find(NEWEST_KEPT, &params![], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }

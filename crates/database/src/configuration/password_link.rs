@@ -14,6 +14,7 @@ statements! {
     FIND_PASSWORD_LINK = "SELECT l.account_id, l.expires_at FROM password_link l JOIN account a ON a.id = l.account_id \
         AND a.password_version = l.password_version WHERE l.hash = $1 AND NOT a.disabled";
     DELETE_PASSWORD_LINK = "DELETE FROM password_link WHERE account_id = $1";
+    PURGE_PASSWORD_LINKS = "DELETE FROM password_link WHERE expires_at <= $1";
 }
 
 /// Stores the link of an enabled account, in place of an earlier one. Returns how many were stored, 0 or 1.
@@ -30,4 +31,9 @@ pub fn find(reader: &mut Reader, hash: &[u8]) -> Result<Option<(Id, Timestamp)>>
 /// Removes the link of an account.
 pub fn remove(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(DELETE_PASSWORD_LINK, &params![account])
+}
+
+/// Removes links that ended at the time `before` or earlier.
+pub fn purge(tx: &mut Transaction, before: Timestamp) -> Result<()> {
+    tx.execute(PURGE_PASSWORD_LINKS, &params![before]).map(drop)
 }

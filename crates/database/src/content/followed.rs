@@ -13,7 +13,7 @@ statements! {
     COUNT = "SELECT COUNT(*) FROM followed WHERE principal_id = $1";
     IDS = "SELECT node_id FROM followed WHERE principal_id = $1";
     PLACES = "SELECT n.id FROM followed f JOIN node n ON n.id = f.node_id
-        WHERE f.principal_id = $1 AND n.kind <> 'document' ORDER BY n.folded, n.id LIMIT $2";
+        WHERE f.principal_id = $1 AND n.kind <> 'document' ORDER BY n.folded, n.id";
     LIST = concat!("SELECT ", node_columns!("n"), " FROM followed f JOIN node n ON n.id = f.node_id
         WHERE f.principal_id = $1 AND n.kind = 'document' ORDER BY n.modified_at DESC, n.id DESC LIMIT $2");
 }
@@ -44,8 +44,8 @@ pub fn ids(reader: &mut Reader<'_>, principal: Id) -> Result<Vec<Id>> {
 }
 
 /// Sites, libraries, lists and folders that a user pinned, by name, including those in recycle bins.
-pub fn places(reader: &mut Reader<'_>, principal: Id, limit: usize) -> Result<Vec<Id>> {
-    reader.query(PLACES, &params![principal, limit as i64], |row| row.get(0))
+pub fn places(reader: &mut Reader<'_>, principal: Id) -> Result<Vec<Id>> {
+    reader.query(PLACES, &params![principal], |row| row.get(0))
 }
 
 /// Documents that a user follows, most recently changed first, including those in recycle bins.

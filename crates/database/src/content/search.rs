@@ -34,8 +34,9 @@ statements! {
     DRAFTS = concat!("SELECT ", node_columns!("node"),
         " FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1
         ORDER BY modified_at DESC, id DESC LIMIT $2");
-    GRANTED = "SELECT DISTINCT g.scope_id, g.role_id, s.collection_id
-        FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}";
+    GRANTED = "SELECT DISTINCT g.scope_id, g.role_id, s.collection_id, g.expires_at
+        FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}
+        AND (g.expires_at IS NULL OR g.expires_at > $2)";
 }
 
 /// Position in the walk through the documents: time of change and identifier, newest first.
@@ -140,11 +141,14 @@ pub struct Granted {
     pub role_id: Id,
     /// The site collection of the scope.
     pub collection_id: Id,
+    /// End of the grant; `None` for one without end.
+    pub expires_at: Option<Timestamp>,
 }
 
-/// All grants to any of the principals.
-pub fn granted(reader: &mut Reader<'_>, principals: &[Id]) -> Result<Vec<Granted>> {
-    reader.query(GRANTED, &params![principals], |row| {
-        Ok(Granted { scope_id: row.get(0)?, role_id: row.get(1)?, collection_id: row.get(2)? })
+/// All grants to any of the principals that have not ended at the time `now`.
+pub fn granted(reader: &mut Reader<'_>, principals: &[Id], now: Timestamp) -> Result<Vec<Granted>> {
+    reader.query(GRANTED, &params![principals, now], |row| {
+        let (scope_id, role_id, collection_id) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(Granted { scope_id, role_id, collection_id, expires_at: row.get(3)? })
     })
 }

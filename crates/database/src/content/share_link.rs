@@ -20,7 +20,6 @@ statements! {
         ORDER BY id DESC LIMIT $3";
     USE = "UPDATE share_link SET downloads = downloads + 1
         WHERE id = $1 AND (most_downloads IS NULL OR downloads < most_downloads) AND expires_at > $2";
-    UNUSE = "UPDATE share_link SET downloads = downloads - 1 WHERE id = $1 AND downloads > 0";
     DELETE = "DELETE FROM share_link WHERE id = $1";
 }
 
@@ -115,11 +114,6 @@ pub fn made_by(reader: &mut Reader<'_>, user: Id, now: Timestamp, most: usize) -
 /// Counts a download. Returns false if the link has expired or its downloads are used up.
 pub fn count_use(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<bool> {
     Ok(transaction.execute(USE, &params![id, now])? == 1)
-}
-
-/// Takes back what [`count_use`] counted, for a use that came to nothing.
-pub fn uncount_use(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
-    transaction.execute(UNUSE, &params![id]).map(drop)
 }
 
 /// Removes a link.

@@ -25,7 +25,8 @@ pub fn undo_configuration_steps(tx: &mut Transaction<'_>, more: &[Sql]) -> Resul
 
 /// Takes back the steps of a new content database after those that number revisions.
 pub fn undo_newest_steps(tx: &mut Transaction<'_>) -> Result<()> {
-    const STEPS: [&str; 20] = [
+    const STEPS: [&str; 21] = [
+        "ALTER TABLE scope_grant DROP COLUMN expires_at",
         "ALTER TABLE share_link DROP COLUMN message",
         "ALTER TABLE share_link DROP COLUMN takes_uploads",
         "DROP INDEX scope_grant_by",

@@ -103,7 +103,9 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         }
         Code::LengthRequired => Some(StatusCode::LENGTH_REQUIRED),
         Code::BodyTimeout => Some(StatusCode::REQUEST_TIMEOUT),
-        Code::CopyTooLarge | Code::TooMany | Code::TooManyTokens => if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT),
+        Code::CopyTooLarge | Code::TooMany | Code::TooManyEditTokens | Code::TooManyTokens => {
+            if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT)
+        }
         Code::Aborted
         | Code::AdministratorsOnly
         | Code::AmbiguousEntry
@@ -181,7 +183,9 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidAddress
         | Code::InvalidComment
         | Code::InvalidCursor
+        | Code::GrantEndPassed
         | Code::InvalidDays
+        | Code::InvalidFileLimit
         | Code::InvalidDigest
         | Code::InvalidEmail
         | Code::InvalidFormula
@@ -220,6 +224,8 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::LeakedPassword
         | Code::LengthMismatch
         | Code::LinkEnded
+        | Code::LinkTakesNoFiles
+        | Code::PasswordLinkEnded
         | Code::LinksNotAllowed
         | Code::ListedPassword
         | Code::LockNotFound
@@ -246,6 +252,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::NoSuchPlace
         | Code::NoSuchTokenPlace
         | Code::NoText
+        | Code::NotEditable
         | Code::NotABlobStore
         | Code::NotAsScript
         | Code::NotCheckedOut

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::{Error, Id, Result, Role};
-use repository::{Session, Target};
+use repository::{RoleGrant, Session, Target};
 
 use super::mapping::{Mapping, parse_bits};
 use crate::posix::{Accounts, Class, Entry};
@@ -24,13 +24,13 @@ struct Rules {
     roles: [Option<Id>; 8],
     /// Grants that every folder with permissions of its own retains: full control for the principals that have it on
     /// the target.
-    kept: BTreeSet<(Id, Id)>,
+    kept: Grants,
     /// Grants on the target.
-    target: BTreeSet<(Id, Id)>,
+    target: Grants,
 }
 
-/// Grants as pairs of principal (user or group) and role.
-pub(super) type Grants = BTreeSet<(Id, Id)>;
+/// Grants in ascending order.
+pub(super) type Grants = BTreeSet<RoleGrant>;
 
 /// Resolves every name of a mapping.
 ///
@@ -73,7 +73,7 @@ pub(super) async fn resolve(session: &Session, mapping: Option<&Mapping>, target
                 None => None,
             };
             let target: Grants = session.granted(target).await?.into_iter().collect();
-            let kept = target.iter().filter(|(_, role)| *role == Role::FULL_CONTROL).copied().collect();
+            let kept = target.iter().filter(|grant| grant.role == Role::FULL_CONTROL).copied().collect();
             Some(Rules { others, roles, kept, target })
         }
     };
@@ -139,7 +139,7 @@ impl Owners {
                 }
                 Class::Others => rules.others,
             };
-            grants.extend(principal.map(|principal| (principal, role)));
+            grants.extend(principal.map(|principal| RoleGrant { principal, role, until: None }));
         }
         grants
     }
@@ -154,7 +154,8 @@ mod tests {
         let mut roles = [None; 8];
         roles[7] = Some(Role::CONTRIBUTE);
         roles[5] = Some(Role::READ);
-        let kept: Grants = [(Id::new(900), Role::FULL_CONTROL)].into();
+        let grant = |id, role| RoleGrant { principal: Id::new(id), role, until: None };
+        let kept: Grants = [grant(900, Role::FULL_CONTROL)].into();
         let rules = Rules { others: None, roles, kept: kept.clone(), target: kept };
         let owners = Owners {
             default_owner: Id::new(100),
@@ -175,14 +176,14 @@ mod tests {
         let mut unknown = Vec::new();
         let grants = owners.grants(1, 7, &entries, |group| unknown.push(group));
         let expected: Grants = [
-            (Id::new(101), Role::CONTRIBUTE),
-            (Id::new(102), Role::READ),
-            (Id::new(107), Role::READ),
-            (Id::new(900), Role::FULL_CONTROL),
+            grant(101, Role::CONTRIBUTE),
+            grant(102, Role::READ),
+            grant(107, Role::READ),
+            grant(900, Role::FULL_CONTROL),
         ]
         .into();
         assert_eq!((grants, unknown), (expected, vec![8]));
         let nobody = owners.grants(9, 9, &[entry(Class::Owner, 7), entry(Class::OwningGroup, 0)], |_| {});
-        assert!(nobody.contains(&(Id::new(100), Role::CONTRIBUTE)), "an unknown owner's bits go to the default owner");
+        assert!(nobody.contains(&grant(100, Role::CONTRIBUTE)), "an unknown owner's bits go to the default owner");
     }
 }

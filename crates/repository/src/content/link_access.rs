@@ -4,18 +4,19 @@
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
+use bytes::Bytes;
 use database::content::share_link::{self, ShareLinkRow};
 use database::content::{node, version};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, Name, NodeKind, Result, Timestamp, VersionNumber};
+use model::{Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::content::event_detail::Detail;
-use crate::content::sharing::{as_ended, ended};
-use crate::documents::{Content, Destination, OnConflict, Saved, Upload, UploadOptions, VersionChoice};
+use crate::content::link_use::{LinkUse, ended};
+use crate::content::sharing::as_ended;
+use crate::documents::{Content, Destination, OnConflict, Upload, UploadOptions, VersionChoice};
 use crate::farm::registry::ContentDatabase;
 use crate::items::Sort;
 use crate::items::item::Item;
-use crate::people::{Client, link_hash};
+use crate::people::{CLOCK_TOLERANCE, Client, link_hash};
 use crate::session::known::Known;
 use crate::storage::redaction::without_store_details;
 use crate::{Repository, Session, Target};
@@ -113,7 +114,7 @@ impl Repository {
     /// `NotFound` with code `link_ended`, for whatever reason the link is invalid.
     #[boxed]
     pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
-        let live = self.live(id, secret).await?;
+        let live = self.valid_link(id, secret).await?;
         let item = live.creator.item(&Target::Id(live.row.node_id)).await.map_err(as_ended)?;
         let content = match live.number {
             Some(number) => {
@@ -151,6 +152,8 @@ impl Repository {
         let (_, page) = live.creator.list(&target, Sort::Name, false, None, MAX_ENTRIES).await.map_err(as_ended)?;
         let is_cut = page.next.is_some();
         let published = live.published(&page.items).await?;
+        // What its creator may only view, no link could be made to.
+        let may_share = |item: &Item| item.rights.has(Right::Edit);
         let entry = |item: Item| match item.kind {
             NodeKind::Folder => {
                 Some(LinkEntry { id: item.id, name: item.name, size: None, modified_at: item.modified_at })
@@ -161,11 +164,12 @@ impl Repository {
             }
             _ => None,
         };
-        let entries = page.items.into_iter().filter_map(entry).collect();
+        let entries = page.items.into_iter().filter(may_share).filter_map(entry).collect();
         Ok(LinkListing { way: way.into_iter().map(|item| (item.id, item.name)).collect(), entries, is_cut })
     }
 
-    /// Opens the document of a link, or a document in its folder, and counts the download.
+    /// Opens the document of a link, or a document in its folder, and counts the download. It is recorded, but not again
+    /// within ten minutes for the same network.
     ///
     /// # Errors
     /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
@@ -173,7 +177,23 @@ impl Repository {
     /// A failed download is not counted.
     #[boxed]
     pub async fn download_link(&self, proof: &LinkProof, document: Option<Id>) -> Result<Content> {
+        self.open_by_link(proof, document, true).await
+    }
+
+    /// Opens the document of a link for a page that shows it. This is recorded as a download is, and not counted.
+    ///
+    /// # Errors
+    /// Those of [`Repository::download_link`]; `NotFound` with code `link_ended` for a link with a limit on downloads.
+    #[boxed]
+    pub async fn view_link(&self, proof: &LinkProof) -> Result<Content> {
+        self.open_by_link(proof, None, false).await
+    }
+
+    async fn open_by_link(&self, proof: &LinkProof, document: Option<Id>, counts: bool) -> Result<Content> {
         let live = self.proved(proof).await?;
+        if !counts && live.row.most_downloads.is_some() {
+            return Err(ended());
+        }
         let (node, number) = match (live.number, document) {
             (Some(number), None) => (live.row.node_id, number),
             (None, Some(document)) if !live.row.takes_uploads => {
@@ -188,7 +208,11 @@ impl Repository {
         opened.hide_store_locations();
         // Checked before the download is counted, because content on record as faulty cannot be delivered.
         opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
-        live.count(&proof.client, &target, "link.use").await?;
+        let by = LinkUse { link: live.row.id, address: proof.client.address };
+        let records = self.inner.recorded_downloads.is_due(by, node);
+        if counts || records {
+            live.note_download(by, &target, counts, records).await?;
+        }
         Ok(opened)
     }
 
@@ -204,7 +228,7 @@ impl Repository {
 
     /// Returns a link if it is valid and the password is that of the link.
     async fn proved(&self, proof: &LinkProof) -> Result<ValidLink> {
-        let live = self.live(proof.link, &proof.secret).await?;
+        let live = self.valid_link(proof.link, &proof.secret).await?;
         let stored = &live.row.password;
         if !stored.is_empty() && !self.try_link_password(proof.link, stored, &proof.password, &proof.client).await? {
             return Err(Error::forbidden("this is not the password of the link").with_code(Code::WrongLinkPassword));
@@ -212,7 +236,8 @@ impl Repository {
         Ok(live)
     }
 
-    async fn live(&self, id: Id, secret: &str) -> Result<ValidLink> {
+    /// Returns a link if it exists, has not ended and its site allows links. Does not ask for the password.
+    async fn valid_link(&self, id: Id, secret: &str) -> Result<ValidLink> {
         let digest = link_hash(secret).ok_or_else(ended)?;
         let registry = self.registry_at(0).await?;
         for content in &registry.databases {
@@ -235,10 +260,14 @@ impl Repository {
             // Both are hashes of 256 random bits, so the duration of the comparison reveals nothing about the secret.
             let same = row.digest.as_bytes() == &digest;
             let spent = row.most_downloads.is_some_and(|most| row.downloads >= most);
-            if !same || spent || row.expires_at <= Timestamp::now() {
+            let now = Timestamp::now();
+            // A clock that was ahead gave it an end that is too late.
+            let is_early = row.created_at > now.after(CLOCK_TOLERANCE);
+            if !same || spent || is_early || row.expires_at <= now {
                 return Err(ended());
             }
-            let creator = self.as_caller(self.principal(row.created_by).await.map_err(as_ended)?);
+            let creator = self.principal(row.created_by).await.map_err(as_ended)?;
+            let creator = self.as_caller(creator).taking_turns_of(row.id);
             return Ok(ValidLink { row, creator, content: content.clone(), kind, number });
         }
         if !registry.absent.is_empty() {
@@ -251,11 +280,12 @@ impl Repository {
 }
 
 impl ValidLink {
-    /// Returns the items from that of the link to one below it.
+    /// Returns the items from that of the link to one below it, all of which the creator may edit.
     async fn way_to(&self, item: Id) -> Result<Vec<Item>> {
         let mut way = self.creator.item_with_ancestors(&Target::Id(item)).await.map_err(as_ended)?;
         let start = way.iter().position(|above| above.id == self.row.node_id).ok_or_else(ended)?;
-        Ok(way.split_off(start))
+        let way = way.split_off(start);
+        if way.iter().all(|item| item.rights.has(Right::Edit)) { Ok(way) } else { Err(ended()) }
     }
 
     /// Returns the published documents among these items, each with size and time of its published version.
@@ -283,65 +313,73 @@ impl ValidLink {
         found.filter(|version| version.node_id == document).map(|version| version.number).ok_or_else(ended)
     }
 
-    /// Counts a use of the link and records it.
-    async fn count(&self, client: &Client, target: &Target, action: &'static str) -> Result<()> {
+    /// Counts a download, records it, or both.
+    async fn note_download(&self, by: LinkUse, target: &Target, counts: bool, records: bool) -> Result<()> {
         let located = self.creator.locate(target).await.and_then(Known::viewed).map_err(as_ended)?;
         let guard = self.creator.guard([&*located]).map_err(as_ended)?;
-        let (link, node) = (self.row.id, located.node().id);
-        let detail = Detail::from(located.path()).address(client.address.to_canonical());
+        let (node, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            if !share_link::count_use(transaction, link, Timestamp::now())? {
-                return Err(ended());
+            if counts {
+                by.count(transaction)?;
             }
-            guard.record_by(transaction, Id::NONE, node, action, detail.clone())
+            match records {
+                true => by.record(transaction, &guard, node, "link.use", &path),
+                false => Ok(()),
+            }
         };
         self.content.database.write_vital(write).await
     }
 }
 
 impl UploadLink {
-    /// Begins to store a file in the folder of the link, under a free name, and counts it.
+    /// Begins to store a file in the folder of the link, under a free name.
     ///
     /// # Errors
-    /// `NotFound` with code `link_ended` if the link takes no further files; those of [`Session::begin_upload`].
+    /// `NotFound` with code `link_ended` if the link takes no further files. Other errors are about the file, or have
+    /// the code `link_takes_no_files`; they name nothing of the folder.
     #[boxed]
-    pub async fn begin(&self, name: Name, options: UploadOptions, client: &Client) -> Result<Upload> {
+    pub async fn begin(&self, name: Name, options: UploadOptions, client: &Client) -> Result<LinkUpload> {
         let live = &self.0;
-        live.count(client, &Target::Id(live.row.node_id), "link.upload").await?;
         let destination = Destination::Child { parent: live.row.node_id, name };
         let options = UploadOptions { on_conflict: OnConflict::KeepBoth, ..options };
-        let begun = live.creator.begin_upload(&destination, options, None).await.map_err(as_ended);
-        match begun {
-            Ok(upload) => Ok(upload),
-            Err(error) => {
-                self.take_back().await?;
-                Err(without_store_details(error, false))
-            }
-        }
+        let begun = live.creator.begin_upload(&destination, options, None).await.map_err(for_sender)?;
+        let by = LinkUse { link: live.row.id, address: client.address };
+        Ok(LinkUpload(begun.through(by, &live.creator.repository)))
     }
+}
 
-    /// Stores the file whose bytes were written.
+/// A file that is being sent through a link. Dropping it stores nothing and counts nothing.
+pub struct LinkUpload(Upload);
+
+impl LinkUpload {
+    /// Takes the next bytes.
     ///
     /// # Errors
-    /// Those of [`Upload::finish`].
+    /// Those of [`UploadLink::begin`].
     #[boxed]
-    pub async fn finish(&self, upload: Upload) -> Result<Saved> {
-        match upload.finish().await {
-            Ok(saved) => Ok(saved),
-            Err(error) => {
-                self.take_back().await?;
-                Err(without_store_details(error, false))
-            }
-        }
+    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.0.write(bytes).await.map_err(for_sender)
     }
 
-    /// Takes back the count of a file that was not stored.
+    /// Stores the file. The same transaction counts and records the use of the link.
     ///
     /// # Errors
-    /// Those of the content database.
+    /// Those of [`UploadLink::begin`].
     #[boxed]
-    pub async fn take_back(&self) -> Result<()> {
-        let link = self.0.row.id;
-        self.0.content.database.write_vital(move |transaction| share_link::uncount_use(transaction, link)).await
+    pub async fn finish(self) -> Result<()> {
+        self.0.finish().await.map(drop).map_err(for_sender)
+    }
+}
+
+/// Returns an error as the sender of a file may see it: without names of people, places and stores.
+fn for_sender(error: Error) -> Error {
+    match (error.kind(), error.code()) {
+        (ErrorKind::NotFound | ErrorKind::Forbidden, _) => ended(),
+        (ErrorKind::Invalid, _) => error,
+        (kind, _) => {
+            let text = "files cannot be taken here at the moment: try again later, or tell the sender of the link";
+            let kind = if kind == ErrorKind::Unavailable { kind } else { ErrorKind::Conflict };
+            Error::new(kind, text).with_code(Code::LinkTakesNoFiles).with_source(error)
+        }
     }
 }

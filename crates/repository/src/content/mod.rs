@@ -4,6 +4,7 @@ pub(crate) mod event_detail;
 pub(crate) mod events;
 pub(crate) mod libraries;
 pub(crate) mod link_access;
+pub(crate) mod link_use;
 pub(crate) mod permanent_delete;
 pub(crate) mod permissions;
 pub(crate) mod properties;

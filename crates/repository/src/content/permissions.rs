@@ -1,18 +1,43 @@
 //! Permissions: grants on scopes, breaking and restoring inheritance, and explaining a user's rights.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_recursion::async_recursion as boxed;
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, measurement, node, tree};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
+use model::{Code, Error, Id, LocalTime, Principal, Result, Right, Rights, Role, Timestamp, Zone};
 
 use crate::content::event_detail::Detail;
 use crate::farm::registry::Registry;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::{Session, Target};
+
+/// A role that a user or group is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoleGrant {
+    /// The user or group.
+    pub principal: Id,
+    /// The role.
+    pub role: Id,
+    /// End of the grant; `None` for one without end.
+    pub until: Option<Timestamp>,
+}
+
+impl From<GrantRow> for RoleGrant {
+    fn from(row: GrantRow) -> Self {
+        Self { principal: row.principal_id, role: row.role_id, until: row.expires_at }
+    }
+}
+
+impl RoleGrant {
+    /// Returns the row for a grant by `granted_by` at the time `granted_at`.
+    pub(crate) fn row(self, granted_by: Id, granted_at: Timestamp) -> GrantRow {
+        let Self { principal, role, until } = self;
+        GrantRow { principal_id: principal, role_id: role, granted_at, granted_by, expires_at: until }
+    }
+}
 
 /// A role granted to a user or group.
 #[derive(Clone, Debug)]
@@ -27,6 +52,8 @@ pub struct Grant {
     pub granted_at: Timestamp,
     /// User who granted it.
     pub granted_by: Id,
+    /// End of the grant; `None` for one without end.
+    pub until: Option<Timestamp>,
 }
 
 /// The permissions of an item.
@@ -70,24 +97,11 @@ impl Session {
     pub async fn break_inheritance(&self, target: &Target, copy: bool) -> Result<()> {
         let principal = self.principal.clone();
         self.change_permissions(target, move |transaction, guard, located| {
-            let id = located.node().id;
-            if scope::of_node(transaction, id)?.is_some() {
+            if scope::of_node(transaction, located.node().id)?.is_some() {
                 return Err(Error::conflict("the item already has its own permissions").with_code(Code::OwnPermissions));
             }
-            let current = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?.scope_id;
-            let (own, now) = (guard.next_id(), Timestamp::now());
-            scope::insert(transaction, own, located.collection.id, id)?;
-            if copy {
-                scope::copy(transaction, current, own, guard.caller(), now)?;
-            } else {
-                for role_id in roles_of(transaction, &principal, current)? {
-                    let (principal_id, granted_by) = (guard.caller(), guard.caller());
-                    scope::grant(transaction, own, &GrantRow { principal_id, role_id, granted_at: now, granted_by })?;
-                }
-            }
-            tree::set_scope(transaction, id, current, own)?;
-            hide_measured(transaction, located, current)?;
-            guard.record(transaction, id, "permissions.break", located.path())
+            let keeper = if copy { None } else { Some(&*principal) };
+            give_own_permissions(transaction, guard, located, keeper).map(drop)
         })
         .await
     }
@@ -111,27 +125,60 @@ impl Session {
         .await
     }
 
-    /// Grants a role to a user or group on an item that has its own permissions.
+    /// Grants a role to a user or group, without end, on an item that has its own permissions.
     ///
     /// # Errors
-    /// `Conflict` with code `inherits` when the item inherits. `Forbidden` when the role allows more than the caller
+    /// Those of [`Session::grant_until`].
+    #[boxed]
+    pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
+        self.grant_until(target, RoleGrant { principal, role, until: None }).await
+    }
+
+    /// Grants a role to a user or group. An item that inherits gets its own permissions first, a copy of those that it
+    /// inherits.
+    ///
+    /// # Errors
+    /// Those of [`Session::grant_until`] apart from its first.
+    #[boxed]
+    pub async fn share_with(&self, target: &Target, given: RoleGrant) -> Result<()> {
+        self.give_role(target, given, true).await
+    }
+
+    /// Grants a role to a user or group on an item that has its own permissions. Who has the role already keeps it
+    /// until the new end.
+    ///
+    /// # Errors
+    /// `Conflict` with code `inherits` when the item inherits. `Invalid` with code `grant_end_passed`. `Forbidden` when the role allows more than the caller
     /// may do. `Forbidden` with code `fresh_sign_in_needed` for a role that lets its holder manage permissions or the
     /// site and, when the caller is a farm administrator, for any role on a root site.
     #[boxed]
-    pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
-        let (wanted, name) = self.role_and_name(role, principal).await?;
+    pub async fn grant_until(&self, target: &Target, given: RoleGrant) -> Result<()> {
+        self.give_role(target, given, false).await
+    }
+
+    async fn give_role(&self, target: &Target, given: RoleGrant, gives_own: bool) -> Result<()> {
+        let (wanted, name) = self.role_and_name(given.role, given.principal).await?;
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             asking.require_may_give(located, &wanted)?;
-            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
-            scope::grant(transaction, own, &new_grant(guard, principal, role))?;
-            let detail = Detail::from(located.path()).grant(format!("{} to {name}", wanted.name));
+            let now = Timestamp::now();
+            if given.until.is_some_and(|until| until <= now) {
+                let text = "the grant would have ended already: give it an end that is yet to come";
+                return Err(Error::invalid(text).with_code(Code::GrantEndPassed));
+            }
+            let own = match scope::of_node(transaction, located.node().id)? {
+                Some(own) => own,
+                None if gives_own => give_own_permissions(transaction, guard, located, None)?,
+                None => return Err(inherits()),
+            };
+            scope::grant(transaction, own, &given.row(guard.caller(), now))?;
+            let detail = Detail::from(located.path()).grant(given_words(&wanted, &name, given.until));
             guard.record(transaction, located.node().id, "permissions.grant", detail)
         })
         .await
     }
 
-    /// Replaces a role of a user or group by another one, in one step.
+    /// Replaces a role of a user or group by another one with the same end, in one step.
     ///
     /// # Errors
     /// Those of [`Session::grant`]; `NotFound` when the user or group does not have the role.
@@ -142,14 +189,15 @@ impl Session {
         let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             asking.require_may_give(located, &wanted)?;
-            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
-            if scope::revoke(transaction, own, principal, from)? == 0 {
-                return Err(no_grant());
-            }
-            scope::grant(transaction, own, &new_grant(guard, principal, to))?;
+            let (own, now) = (own_scope(transaction, located)?, Timestamp::now());
+            let grants = scope::grants(transaction, own, now)?;
+            let lost_grant = grants.into_iter().find(|row| (row.principal_id, row.role_id) == (principal, from));
+            let until = lost_grant.ok_or_else(no_grant)?.expires_at;
+            scope::revoke(transaction, own, principal, from)?;
+            scope::grant(transaction, own, &RoleGrant { principal, role: to, until }.row(guard.caller(), now))?;
             let of = |words: String| Detail::from(located.path()).grant(words);
             guard.record(transaction, located.node().id, "permissions.revoke", of(lost.clone()))?;
-            let given = format!("{} to {name}", wanted.name);
+            let given = given_words(&wanted, &name, until);
             guard.record(transaction, located.node().id, "permissions.grant", of(given))
         })
         .await
@@ -194,7 +242,7 @@ impl Session {
     pub async fn revoke(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         let lost = self.grant_words(role, principal).await?;
         self.change_permissions(target, move |transaction, guard, located| {
-            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
+            let own = own_scope(transaction, located)?;
             if scope::revoke(transaction, own, principal, role)? == 0 {
                 return Err(no_grant());
             }
@@ -245,21 +293,67 @@ impl Session {
     }
 }
 
-fn new_grant(guard: &Guard, principal: Id, role: Id) -> GrantRow {
-    GrantRow { principal_id: principal, role_id: role, granted_at: Timestamp::now(), granted_by: guard.caller() }
+/// Gives an item that inherits a scope of its own, and returns it. It has the inherited grants or, for a `keeper`, only
+/// the roles that this caller keeps.
+fn give_own_permissions(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    located: &Located,
+    keeper: Option<&Principal>,
+) -> Result<Id> {
+    let (id, own, now) = (located.node().id, guard.next_id(), Timestamp::now());
+    let current = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?.scope_id;
+    scope::insert(transaction, own, located.collection.id, id)?;
+    match keeper {
+        None => scope::copy(transaction, current, own, guard.caller(), now)?,
+        Some(keeper) => {
+            for kept in roles_of(transaction, keeper, current, now)? {
+                scope::grant(transaction, own, &kept.row(guard.caller(), now))?;
+            }
+        }
+    }
+    tree::set_scope(transaction, id, current, own)?;
+    hide_measured(transaction, located, current)?;
+    guard.record(transaction, id, "permissions.break", located.path())?;
+    Ok(own)
 }
 
-/// Returns the distinct roles that a caller has from the grants of a scope; full control for a farm administrator.
-pub(crate) fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
+/// Returns the scope that an item owns.
+fn own_scope(reader: &mut Reader<'_>, located: &Located) -> Result<Id> {
+    scope::of_node(reader, located.node().id)?.ok_or_else(inherits)
+}
+
+/// Describes a grant for the audit log.
+fn given_words(role: &Role, to: &str, until: Option<Timestamp>) -> String {
+    let end = until.and_then(|until| Zone::UTC.local(until));
+    let end = end.map(|at| {
+        let LocalTime { year, month, day, hour, minute, .. } = at;
+        format!(" until {year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    });
+    format!("{} to {to}{}", role.name, end.unwrap_or_default())
+}
+
+/// Returns grants to the caller of the roles that the caller has from the grants of a scope, each until the latest of
+/// their ends; full control for a farm administrator.
+pub(crate) fn roles_of(
+    reader: &mut Reader<'_>,
+    principal: &Principal,
+    scope: Id,
+    now: Timestamp,
+) -> Result<Vec<RoleGrant>> {
+    let own = |role, until| RoleGrant { principal: principal.id, role, until };
     if principal.farm_administrator {
-        return Ok(vec![Role::FULL_CONTROL]);
+        return Ok(vec![own(Role::FULL_CONTROL, None)]);
     }
-    let grants = scope::grants(reader, scope)?;
-    let own = grants.iter().filter(|grant| principal.ids().any(|id| id == grant.principal_id));
-    let mut roles: Vec<Id> = own.map(|grant| grant.role_id).collect();
-    roles.sort_unstable();
-    roles.dedup();
-    Ok(roles)
+    let mut roles: BTreeMap<Id, Option<Timestamp>> = BTreeMap::new();
+    for grant in scope::grants(reader, scope, now)? {
+        if principal.ids().any(|id| id == grant.principal_id) {
+            let until = roles.entry(grant.role_id).or_insert(grant.expires_at);
+            // Without end is latest.
+            *until = until.zip(grant.expires_at).map(|(one, other)| one.max(other));
+        }
+    }
+    Ok(roles.into_iter().map(|(role, until)| own(role, until)).collect())
 }
 
 /// Hides how much the containers above an item hold under a scope, which the item has just left or joined, until they
@@ -284,7 +378,7 @@ fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> 
         own: from == node.id,
         from,
         from_path: path_of(located, from),
-        grants: named(scope::grants(reader, node.scope_id)?, &located.registry.roles),
+        grants: named(scope::grants(reader, node.scope_id, Timestamp::now())?, &located.registry.roles),
     })
 }
 
@@ -315,6 +409,7 @@ fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
         role_name: roles.get(&row.role_id).map_or_else(String::new, |role| role.name.clone()),
         granted_at: row.granted_at,
         granted_by: row.granted_by,
+        until: row.expires_at,
     };
     rows.into_iter().map(named).collect()
 }

@@ -1,15 +1,17 @@
 //! Links by which anyone who has them can download a document or the documents of a folder, or send files to a folder.
 //! Each site collection decides whether links are allowed. A link lives for a limited time and, if the sender wishes,
-//! has a password and a limit on downloads. It gives published versions, as long as the link's creator may still open
-//! them, and takes files as long as the creator may add them. Only a hash of its secret is stored.
+//! has a password and a limit on downloads. A link to a document gives its published version as long as the link's
+//! creator may still open it. A link to a folder gives those that the creator may edit, and one that takes files takes
+//! them as long as the creator may add them. Only a hash of its secret is stored.
 
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::share_link::{self, ShareLinkRow};
-use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
+use model::{Authentication, Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
+use crate::content::link_use::ended;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
@@ -127,9 +129,10 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` without the right to edit the item, and to add to it for a link that takes files; `Forbidden` with
-    /// code `links_not_allowed` where the site collection allows none, and with code `fresh_sign_in_needed` for a life
+    /// code `token_scope` for a link to a folder or library by a token, with code `links_not_allowed` where the site collection allows none, and with code `fresh_sign_in_needed` for a life
     /// of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict` with code
-    /// `wrong_kind` for another item, and with code `nothing_published`; `Invalid` with code `invalid_days`.
+    /// `wrong_kind` for another item, and with code `nothing_published`; `Invalid` with code `invalid_days` or
+    /// `invalid_file_limit`.
     #[boxed]
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
@@ -143,6 +146,11 @@ impl Session {
                 node.name
             );
             return Err(Error::conflict(text).with_code(Code::WrongKind));
+        }
+        // Such a link reaches further than the document of the moment, and would outlive the token and its limits.
+        if !is_document && self.principal.proof == Authentication::Token {
+            let text = "a token cannot make a link to a folder or library: sign in with the password";
+            return Err(Error::forbidden(text).with_code(Code::TokenScope));
         }
         if new.takes_uploads && !located.rights().has(Right::Add) {
             return Err(Error::lacking(Right::Add, &node.name));
@@ -162,7 +170,7 @@ impl Session {
         }
         if new.takes_uploads && new.most_downloads.is_none_or(|most| most > MAX_SENT_FILES) {
             return Err(Error::invalid(format!("a link that takes files has a limit of 1 to {MAX_SENT_FILES} files"))
-                .with_code(Code::InvalidDays));
+                .with_code(Code::InvalidFileLimit));
         }
         if is_document && located.node().published_id.is_none() {
             return Err(Error::conflict(
@@ -232,10 +240,6 @@ impl Session {
         };
         guard.write(write).await
     }
-}
-
-pub(super) fn ended() -> Error {
-    Error::not_found("this link has ended or was revoked: ask the sender for another one").with_code(Code::LinkEnded)
 }
 
 fn not_allowed() -> Error {

@@ -7,13 +7,14 @@ use database::Transaction;
 use database::configuration::farm;
 use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
-use database::content::scope::{self, GrantRow};
+use database::content::scope;
 use database::content::{collection, event};
 use model::{
     Accent, Code, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
     VersionNumber, unsigned,
 };
 
+use crate::content::permissions::RoleGrant;
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::{Repository, Session, Target, UnavailableDatabases};
@@ -172,8 +173,7 @@ impl Session {
             let now = Timestamp::now();
             collection::insert(transaction, id, &address, now)?;
             scope::insert(transaction, scope_id, id, id)?;
-            let grant =
-                GrantRow { principal_id: owner, role_id: Role::FULL_CONTROL, granted_at: now, granted_by: caller };
+            let grant = RoleGrant { principal: owner, role: Role::FULL_CONTROL, until: None }.row(caller, now);
             scope::grant(transaction, scope_id, &grant)?;
             node::insert(transaction, &root_row(id, scope_id, &title, caller, now))?;
             event::insert(transaction, &created_event(id, caller, &address, now))

@@ -7,6 +7,7 @@ use database::content::version::{self, VersionRow};
 use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::columns::fields;
+use crate::content::link_use::LinkUse;
 use crate::items::attachments::{Arrival, admit};
 use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
@@ -116,6 +117,8 @@ pub(crate) struct SavePlan {
     pub(crate) media_type: String,
     pub(crate) options: UploadOptions,
     pub(crate) pending: PendingBlob,
+    /// The link through which the bytes came; `None` for those of a user.
+    pub(crate) link: Option<LinkUse>,
 }
 
 /// The folder in which a transaction creates documents; found and authorised once.
@@ -174,7 +177,13 @@ impl SavePlan {
         let settings = context.settings.ok_or_else(outside_libraries)?;
         let destination = DestinationFolder { settings, checked, parent, path, now };
         let mut usage = UsageDelta::default();
+        if let Some(link) = self.link {
+            link.count(transaction)?;
+        }
         let saved = self.put_over(transaction, &destination, present, &mut usage)?;
+        if let Some(link) = self.link {
+            link.record(transaction, &self.guard, saved.id, "link.upload", &saved.path)?;
+        }
         usage.charge(transaction, &self.guard, &destination.checked)?;
         if let Some(key) = &key {
             let outcome = if saved.created { CREATED } else { REPLACED };

@@ -10,6 +10,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, library};
 use model::{Code, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
+use crate::content::link_use::LinkUse;
 use crate::farm::registry::ContentDatabase;
 use crate::session::caller::ReadDuration;
 use crate::session::errors::{name_conflict, name_taken_hidden, nothing_at, require_free, taken};
@@ -21,7 +22,7 @@ use crate::session::lookup::FolderLookup;
 use crate::storage::placement::{StorageChoice, pin_if_existing};
 use crate::storage::redaction::without_store_details;
 use crate::uploads::unfinished::Claim;
-use crate::{Session, Target};
+use crate::{Repository, Session, Target};
 
 use super::pending_blob::{MAX_ATTEMPTS, PendingBlob};
 use super::rules::{over_quota, require_comment};
@@ -50,6 +51,8 @@ pub struct Upload {
     options: UploadOptions,
     placement: StorageChoice,
     announced: Option<u64>,
+    /// The quota of the site collection, if there is one and the length was not announced.
+    quota: Option<Quota>,
     buffer: BytesMut,
     /// Store that the bytes are written to; `None` while they are held in memory for the transaction.
     writer: Option<(Id, BlobWriter)>,
@@ -57,6 +60,26 @@ pub struct Upload {
     claim: Option<Claim>,
     /// True if the uploader may see store locations.
     is_insider: bool,
+    /// The link through which the bytes come; `None` for those of a user.
+    link: Option<LinkUse>,
+}
+
+/// What a quota allowed when an upload began.
+struct Quota {
+    quota: i64,
+    used: i64,
+    shows_used: bool,
+}
+
+impl Quota {
+    /// Refuses bytes beyond the quota.
+    fn require(&self, bytes: u64) -> Result<()> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        if self.used.saturating_add(bytes) > self.quota {
+            return Err(over_quota(self.shows_used.then_some(self.used), self.quota, bytes));
+        }
+        Ok(())
+    }
 }
 
 /// Destination found for an upload: the existing folder, the folders missing below it, and the item that has the name.
@@ -121,9 +144,11 @@ impl Session {
         check_depth(&located, folders.len(), &name)?;
         let repeats = self.repeats(&located, &options).await?;
         let guard = self.check_destination(&located, &name, present, &options, repeats).await?;
-        if !repeats {
-            self.check_quota(&located, announced).await?;
+        let mut quota = if repeats { None } else { self.quota(&located).await? };
+        if let (Some(quota), Some(announced)) = (&quota, announced) {
+            quota.require(announced)?;
         }
+        quota = quota.filter(|_| announced.is_none());
         if options.ownership.is_some() {
             located.require(Right::ManageSite)?;
         }
@@ -146,10 +171,12 @@ impl Session {
             target,
             options,
             announced,
+            quota,
             buffer: BytesMut::new(),
             writer: None,
             claim: Some(self.repository.claim(self.principal.id)),
             is_insider: self.principal.farm_administrator,
+            link: None,
         })
     }
 
@@ -290,15 +317,12 @@ impl Session {
         located.content.database.read(move |reader| idempotency::is_used(reader, caller, &key)).await
     }
 
-    async fn check_quota(&self, located: &Located, announced: Option<u64>) -> Result<()> {
-        let (Some(quota), Some(announced)) = (located.collection.quota_bytes, announced) else { return Ok(()) };
+    /// Returns the quota of the site collection of an item, and how much of it is used.
+    async fn quota(&self, located: &Located) -> Result<Option<Quota>> {
+        let Some(quota) = located.collection.quota_bytes else { return Ok(None) };
         let id = located.collection.id;
         let (used, _) = located.content.database.read(move |reader| collection::usage(reader, id)).await?;
-        let announced = i64::try_from(announced).unwrap_or(i64::MAX);
-        if used.saturating_add(announced) > quota {
-            return Err(over_quota(located.may_see_totals().then_some(used), quota, announced));
-        }
-        Ok(())
+        Ok(Some(Quota { quota, used, shows_used: located.may_see_totals() }))
     }
 }
 
@@ -322,14 +346,23 @@ impl Upload {
         Self { claim: None, ..self }
     }
 
+    /// Makes this an upload through a link. The transaction counts and records its use. Its bytes count for the link
+    /// and not for the link's creator, and its errors name no location of a store.
+    pub(crate) fn through(self, link: LinkUse, repository: &Repository) -> Self {
+        Self { link: Some(link), claim: Some(repository.claim(link.link)), is_insider: false, ..self }
+    }
+
     /// Takes the next bytes. Memory use is bounded whatever the document's size.
     ///
     /// # Errors
     /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller
-    /// has too many unfinished bytes or the store is full; `Unavailable` when the store does not answer.
+    /// has too many unfinished bytes, the quota is used up or the store is full; `Unavailable` when the store does not answer.
     #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
+        if let Some(quota) = &self.quota {
+            quota.require(received)?;
+        }
         if self.announced.is_some_and(|announced| received > announced) {
             return Err(Error::invalid("more bytes were received than announced").with_code(Code::LengthMismatch));
         }
@@ -402,6 +435,7 @@ impl Upload {
             document: self.target.document,
             options: self.options,
             pending,
+            link: self.link,
         };
         let plan = Arc::new(plan);
         let mut attempt = 1;

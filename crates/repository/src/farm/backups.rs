@@ -2,11 +2,31 @@
 
 use async_recursion::async_recursion as boxed;
 use database::configuration::backup::{self, BackupRow};
-use model::{Id, MAX_PAGE, Result};
+use model::{Id, MAX_PAGE, Result, Timestamp};
 
 use crate::Session;
 
+/// Times of the newest backups that are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewestBackups {
+    /// The newest with its own copy of the BLOBs.
+    pub whole: Option<Timestamp>,
+    /// The newest of the databases only, which needs the stores as they are.
+    pub databases: Option<Timestamp>,
+}
+
 impl Session {
+    /// Returns the times of the newest backups that are kept.
+    ///
+    /// # Errors
+    /// `Forbidden` for callers who are not farm administrators.
+    #[boxed]
+    pub async fn newest_backups(&self) -> Result<NewestBackups> {
+        self.require_farm_administrator("see backups")?;
+        let (whole, databases) = self.repository.inner.configuration.read(backup::newest_kept).await?;
+        Ok(NewestBackups { whole, databases })
+    }
+
     /// Returns the backups that the farm has on record, newest first: those that run, are kept, failed or were removed;
     /// older than `before`, at most `limit`.
     ///

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use database::configuration::{farm, site_collection};
+use database::configuration::{farm, password_link, site_collection};
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, displaced, event, idempotency, lock, node, tree};
+use database::content::{collection, displaced, event, idempotency, lock, node, scope, tree};
 use database::{Reader, Transaction};
 use model::{Id, Result, Timestamp};
 
@@ -161,8 +161,8 @@ fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) ->
 /// Minimum time for which idempotency keys are kept.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Time for which expired locks are kept. When a clock that was ahead is set back, they are valid again.
-const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time for which expired locks and grants are kept. When a clock that was ahead is set back, they are valid again.
+const ENDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Repository {
     /// Sets the retention of deleted items in the recycle bins, in days, for clean-ups and health rules of this
@@ -176,19 +176,23 @@ impl Repository {
         self.inner.recycle_days.load(Ordering::Relaxed)
     }
 
-    /// Deletes idempotency keys older than seven days, and locks that expired long ago. A database that fails does not
+    /// Deletes idempotency keys older than seven days, and locks, grants and links for new passwords that ended long ago. A database that fails does not
     /// keep the others from being cleaned up.
     ///
     /// # Errors
     /// The first error of a database.
     #[boxed]
     pub async fn forget_repetitions(&self) -> Result<()> {
-        let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
-        let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);
+        let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED).await?);
+        let forget = move |transaction: &mut Transaction<'_>| {
+            password_link::purge(transaction, ended)?;
+            idempotency::purge(transaction, limit).map(drop)
+        };
         let mut done = self.inner.configuration.write_vital(forget).await;
         for content in &self.registry().await?.databases {
             let purge = move |transaction: &mut Transaction<'_>| {
                 lock::purge(transaction, ended)?;
+                scope::purge(transaction, ended)?;
                 displaced::purge(transaction, limit)?;
                 idempotency::purge(transaction, limit).map(drop)
             };

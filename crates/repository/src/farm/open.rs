@@ -267,6 +267,7 @@ impl Repository {
             recycle_days: AtomicU32::new(RECYCLE_DAYS),
             looks: crate::farm::clock::ClockObservations::default(),
             looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
+            recorded_downloads: Default::default(),
             listing_limits: UserLimits::with_turns(MAX_RUNNING_WALKS, MAX_QUEUED_WALKS),
             cursor_key: OnceCell::new(),
             programs: OnceLock::new(),

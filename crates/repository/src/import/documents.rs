@@ -196,6 +196,7 @@ fn plan(document: ImportDocument) -> SavePlan {
             ..UploadOptions::default()
         },
         pending: content.0,
+        link: None,
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use database::content::scope;
-use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
+use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::Guard;
 use crate::session::locate::Located;
 use crate::storage::placement::StorageChoice;
-use crate::{Session, Target};
+use crate::{RoleGrant, Session, Target};
 
 /// Maximum number of documents in one transaction.
 pub const MAX_IMPORT_BATCH: usize = 500;
@@ -90,14 +90,15 @@ impl Session {
         })
     }
 
-    /// Returns the grants that apply to an item, inherited or its own: pairs of user or group and role, in ascending
-    /// order.
+    /// Returns the grants that apply to an item, inherited or its own, in ascending order.
     #[boxed]
-    pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
+    pub async fn granted(&self, target: &Target) -> Result<Vec<RoleGrant>> {
         let (_, rows) = self
-            .view_to(Right::ManagePermissions, target, |reader, located| scope::grants(reader, located.node().scope_id))
+            .view_to(Right::ManagePermissions, target, |reader, located| {
+                scope::grants(reader, located.node().scope_id, Timestamp::now())
+            })
             .await?;
-        let mut grants: Vec<_> = rows.into_iter().map(|row| (row.principal_id, row.role_id)).collect();
+        let mut grants: Vec<RoleGrant> = rows.into_iter().map(RoleGrant::from).collect();
         grants.sort_unstable();
         Ok(grants)
     }

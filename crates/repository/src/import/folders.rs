@@ -5,14 +5,14 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use database::content::scope::{self, GrantRow};
+use database::content::scope;
 use database::content::{collection, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::tree::held_parent;
 use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Child, Guard};
-use crate::{Ownership, Session};
+use crate::{Ownership, RoleGrant, Session};
 
 use super::folder::{ImportFolder, Inner, NEEDS};
 
@@ -23,9 +23,8 @@ pub struct NewFolder {
     pub name: Name,
     /// Its author and times; the caller and the current time when absent.
     pub ownership: Option<Ownership>,
-    /// Permissions of its own, as pairs of user or group and role; it inherits when absent. An existing folder keeps
-    /// its permissions.
-    pub grants: Option<Vec<(Id, Id)>>,
+    /// Permissions of its own; it inherits when absent. An existing folder keeps its permissions.
+    pub grants: Option<Vec<RoleGrant>>,
 }
 
 impl Session {
@@ -56,9 +55,9 @@ impl Session {
         let located = self.locate(&parent.id().into()).await?.to(Right::ManagePermissions)?;
         grants.sort_unstable();
         grants.dedup();
-        let principals: Vec<Id> = grants.iter().map(|(principal, _)| *principal).collect();
+        let principals: Vec<Id> = grants.iter().map(|grant| grant.principal).collect();
         let known = self.principal_names(&principals).await?;
-        for (principal, role) in grants {
+        for RoleGrant { principal, role, .. } in grants {
             if !known.contains_key(&principal) {
                 return Err(Error::not_found("there is no such user or group"));
             }
@@ -149,10 +148,8 @@ fn make(
     if let Some(grants) = &folder.grants {
         let own = guard.next_id();
         scope::insert(transaction, own, parent.collection_id, id)?;
-        for (principal_id, role_id) in grants {
-            let grant =
-                GrantRow { principal_id: *principal_id, role_id: *role_id, granted_at: now, granted_by: caller };
-            scope::grant(transaction, own, &grant)?;
+        for grant in grants {
+            scope::grant(transaction, own, &grant.row(caller, now))?;
         }
         tree::set_scope(transaction, id, parent.scope_id, own)?;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use blobs::BlobStore;
 use database::content::node::{self, NodeRow};
-use database::content::scope::{self, GrantRow};
+use database::content::scope;
 use database::content::version::{self, VersionRow};
 use database::content::{collection, tree};
 use database::{Database, Transaction};
@@ -14,7 +14,6 @@ use model::{
     Code, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
 };
 
-use crate::Session;
 use crate::columns::fields::store_known;
 use crate::documents::{PendingBlob, charge, library_of, needs_confirmation, next_number, release_versions, trim};
 use crate::items::attachments::{Arrival, admit, is_attachment};
@@ -22,6 +21,7 @@ use crate::items::tree::{free_name, held_parent};
 use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::storage::database_store::DatabaseStore;
+use crate::{RoleGrant, Session};
 
 use super::documents::ImportContent;
 use super::folder::ImportFolder;
@@ -69,8 +69,8 @@ pub struct RestoredDocument {
     pub content_type: Option<Id>,
     /// Its values in columns of the destination library.
     pub values: Vec<(Id, ColumnValue)>,
-    /// Permissions of its own, as pairs of user or group and role; it inherits when absent.
-    pub grants: Option<Vec<(Id, Id)>>,
+    /// Permissions of its own; it inherits when absent.
+    pub grants: Option<Vec<RoleGrant>>,
 }
 
 /// Result of restoring a document.
@@ -112,9 +112,9 @@ impl Session {
         outcome.map_err(name_conflict)
     }
 
-    async fn check_returning(&self, folder: &ImportFolder, grants: &[(Id, Id)]) -> Result<()> {
+    async fn check_returning(&self, folder: &ImportFolder, grants: &[RoleGrant]) -> Result<()> {
         let located = self.locate(&folder.id().into()).await?.to(Right::ManagePermissions)?;
-        for (_, role) in grants {
+        for RoleGrant { role, .. } in grants {
             let role = located.registry.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
                 return Err(crate::content::permissions::role_exceeds_rights(&role.name));
@@ -191,10 +191,8 @@ impl RestoredDocument {
         if let Some(grants) = &self.grants {
             let own = guard.next_id();
             scope::insert(transaction, own, parent.collection_id, row.id)?;
-            for (principal_id, role_id) in grants {
-                let (principal_id, role_id) = (*principal_id, *role_id);
-                let grant = GrantRow { principal_id, role_id, granted_at: now, granted_by: guard.caller() };
-                scope::grant(transaction, own, &grant)?;
+            for grant in grants {
+                scope::grant(transaction, own, &grant.row(guard.caller(), now))?;
             }
             tree::set_scope(transaction, row.id, parent.scope_id, own)?;
             collection::change_tree(transaction, parent.collection_id)?;

@@ -7,12 +7,20 @@ use database::Reader;
 use database::configuration::site_collection::SiteCollectionRow;
 use database::content::node::NodeRow;
 use database::content::search;
-use model::{ErrorKind, Id, NodeKind, Result, Right, Rights};
+use model::{ErrorKind, Id, NodeKind, Result, Right, Rights, Timestamp};
 
 use crate::Session;
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
+
+/// What grants in one content database allow a caller.
+pub(crate) struct GrantedRights {
+    /// Pairs of scope and rights; a scope may be in several.
+    pub(crate) by_scope: Vec<(Id, Rights)>,
+    /// The earliest end of one of the grants; `None` if none ends.
+    pub(crate) ends_at: Option<Timestamp>,
+}
 
 /// A caller's view of one content database. Looked-up parents are remembered for later rows.
 pub(crate) struct CallerView {
@@ -50,16 +58,20 @@ impl CallerView {
 
     /// Returns the rights that each grant to the caller allows on its scope; `None` if the caller has all rights
     /// everywhere.
-    pub(crate) fn granted_rights(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<(Id, Rights)>>> {
+    pub(crate) fn granted_rights(&self, reader: &mut Reader<'_>) -> Result<Option<GrantedRights>> {
         let principal = &self.finder.principal;
         if principal.everywhere {
             return Ok(None);
         }
         let ids: Vec<Id> = principal.ids().collect();
         let (roles, mask) = (&self.finder.registry.roles, principal.limits.scopes.rights());
+        let granted = search::granted(reader, &ids, Timestamp::now())?;
         let rights =
-            |granted: search::Granted| (granted.scope_id, Registry::rights(roles, granted.role_id).intersection(mask));
-        Ok(Some(search::granted(reader, &ids)?.into_iter().map(rights).collect()))
+            |granted: &search::Granted| (granted.scope_id, Registry::rights(roles, granted.role_id).intersection(mask));
+        Ok(Some(GrantedRights {
+            by_scope: granted.iter().map(rights).collect(),
+            ends_at: granted.iter().filter_map(|granted| granted.expires_at).min(),
+        }))
     }
 
     /// Returns the site collections in which the caller may open something; `None` means all.
@@ -73,7 +85,7 @@ impl CallerView {
             return Ok(None);
         }
         let ids: Vec<Id> = principal.ids().collect();
-        let mut granted = search::granted(reader, &ids)?;
+        let mut granted = search::granted(reader, &ids, Timestamp::now())?;
         granted.retain(|granted| Registry::rights(&self.finder.registry.roles, granted.role_id).has(Right::View));
         Ok(Some(granted))
     }

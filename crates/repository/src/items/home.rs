@@ -105,7 +105,10 @@ impl Session {
             let view = CallerView::of(self, &registry, content);
             let look = move |reader: &mut Reader<'_>| {
                 let mut places = Vec::new();
-                for id in followed::places(reader, me, limit)? {
+                for id in followed::places(reader, me)? {
+                    if places.len() == limit {
+                        break;
+                    }
                     places.extend(view.locate(reader, id)?.map(|located| {
                         let (node, path) = (located.node(), located.path());
                         KnownPlace { id, kind: node.kind, path, name: node.name.clone() }

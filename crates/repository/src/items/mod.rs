@@ -46,7 +46,7 @@ pub use home::{Home, KnownPlace, KnownSite};
 pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
-pub use shared::{SharedByMe, SharedWithMe};
+pub use shared::{SharedByMe, SharedItems, SharedWithMe};
 pub use transfer_plan::{Transfer, Transferred};
 pub use usage::{Usage, UsageReport};
 

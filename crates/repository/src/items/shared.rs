@@ -8,8 +8,8 @@ use database::Reader;
 use database::content::{node, scope, share_link};
 use model::{Id, Principal, Result, Timestamp};
 
-use crate::Session;
 use crate::items::item::Item;
+use crate::{Session, UnavailableDatabases};
 
 use super::caller_view::CallerView;
 
@@ -40,13 +40,21 @@ pub struct SharedByMe {
     pub links: usize,
 }
 
+/// Items that were shared.
+#[derive(Clone, Debug)]
+pub struct SharedItems<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Content databases whose items are missing here.
+    pub missing: UnavailableDatabases,
+}
+
 impl Session {
     /// Returns items that others shared with the caller and that the caller may open, newest first, at most `limit`.
-    /// What is shared with everyone is left out. Items in a content database that is away or cannot be read are
-    /// missing without notice.
+    /// What is shared with everyone is left out.
     #[boxed]
-    pub async fn shared_with_me(&self, limit: usize) -> Result<Vec<SharedWithMe>> {
-        let me = self.principal.id;
+    pub async fn shared_with_me(&self, limit: usize) -> Result<SharedItems<SharedWithMe>> {
+        let (me, now) = (self.principal.id, Timestamp::now());
         let mut ids: Vec<Id> = self.principal.ids().filter(|id| *id != Principal::EVERYONE).collect();
         ids.sort_unstable();
         self.gather_shared(
@@ -55,7 +63,7 @@ impl Session {
             move |reader, view| {
                 let mut found: Vec<SharedWithMe> = Vec::new();
                 let mut seen = HashSet::new();
-                for granted in scope::shared_with(reader, &ids, me, MAX_READ)? {
+                for granted in scope::shared_with(reader, &ids, me, now, MAX_READ)? {
                     if found.len() == limit {
                         break;
                     }
@@ -73,17 +81,16 @@ impl Session {
         .await
     }
 
-    /// Returns items that the caller shared with others, newest first, at most `limit`, with the restrictions of
-    /// [`Session::shared_with_me`].
+    /// Returns items that the caller shared with others or with everyone, newest first, at most `limit`.
     #[boxed]
-    pub async fn shared_by_me(&self, limit: usize) -> Result<Vec<SharedByMe>> {
+    pub async fn shared_by_me(&self, limit: usize) -> Result<SharedItems<SharedByMe>> {
         let (me, now) = (self.principal.id, Timestamp::now());
         self.gather_shared(
             limit,
             |shared: &SharedByMe| shared.at,
             move |reader, view| {
                 let mut found: HashMap<Id, (Timestamp, Vec<Id>, usize)> = HashMap::new();
-                for granted in scope::shared_by(reader, me, MAX_READ)? {
+                for granted in scope::shared_by(reader, me, now, MAX_READ)? {
                     let (at, with, _) = found.entry(granted.node_id).or_insert((granted.at, Vec::new(), 0));
                     *at = (*at).max(granted.at);
                     if !with.contains(&granted.principal_id) {
@@ -119,22 +126,22 @@ impl Session {
         limit: usize,
         at: impl Fn(&T) -> Timestamp + Send,
         read: impl Fn(&mut Reader<'_>, &mut CallerView) -> Result<Vec<T>> + Clone + Send + 'static,
-    ) -> Result<Vec<T>> {
+    ) -> Result<SharedItems<T>> {
         let _permit = self.permit_to_walk().await?;
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
-        let mut all = Vec::new();
+        let (mut all, mut missing) = (Vec::new(), self.missing(registry.away()));
         for content in &registry.databases {
             let mut view = CallerView::of(self, &registry, content);
             let read = read.clone();
             let look = move |reader: &mut Reader<'_>| read(reader, &mut view);
             match content.database.read_long(look).await {
                 Ok(mut part) => all.append(&mut part),
-                Err(error) => drop(content.name_if_database_error(error)?),
+                Err(error) => missing.add(content.name_if_database_error(error)?),
             }
         }
         all.sort_by_key(|shared| std::cmp::Reverse(at(shared)));
         all.truncate(limit);
-        Ok(all)
+        Ok(SharedItems { items: all, missing })
     }
 }

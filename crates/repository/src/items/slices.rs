@@ -82,7 +82,7 @@ impl Session {
     /// # Errors
     /// `Exhausted` with code `too_many_requests`.
     pub(super) async fn permit_to_walk(&self) -> Result<RunningTask<'_>> {
-        let permit = self.repository.inner.listing_limits.acquire(self.principal.id, PERMIT_TIMEOUT).await;
+        let permit = self.repository.inner.listing_limits.acquire(self.turns_of, PERMIT_TIMEOUT).await;
         permit.ok_or_else(|| {
             Error::exhausted("other listings of yours are still being prepared: wait until they are complete")
                 .with_code(Code::TooManyRequests)

@@ -3,7 +3,8 @@
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{
-    account, edit_token, event, farm, group, known_device, principal, profile, saved_search, token, web_session,
+    account, edit_token, event, farm, group, known_device, password_link, principal, profile, saved_search, token,
+    web_session,
 };
 use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
@@ -324,6 +325,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
         web_session::remove_all(tx, after.id)?;
         known_device::remove_all(tx, after.id)?;
         edit_token::end_all(tx, after.id)?;
+        password_link::remove(tx, after.id)?;
     }
     set_terms(tx, after)
 }

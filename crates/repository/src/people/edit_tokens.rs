@@ -91,7 +91,7 @@ impl Session {
             }
             if edit_token::trim(tx, account, MAX_EDIT_TOKENS, now.before(IDLE))? > MAX_EDIT_TOKENS as u64 {
                 let text = format!("you have opened {MAX_EDIT_TOKENS} documents in office programs: wait an hour");
-                return Err(Error::exhausted(text).with_code(Code::TooManyTokens));
+                return Err(Error::exhausted(text).with_code(Code::TooManyEditTokens));
             }
             event::record(tx, now, account, "token.edit", &format!("account {account}, token {token}"), &detail)
         };

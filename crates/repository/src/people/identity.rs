@@ -30,7 +30,7 @@ pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 /// Maximum difference between the clocks of two servers of a farm. A session whose last use lies further in the future
 /// comes from a clock that ran ahead. It would outlive its time, so it is refused.
-pub(super) const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
+pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
 
 /// The row of a credential, before the groups of its account are known.
 pub(super) struct CredentialRow {

@@ -7,7 +7,9 @@ use database::configuration::{account, password_link, web_session};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, LoginName, Result, Timestamp};
 
+use super::Client;
 use super::accounts::{missing, record};
+use super::identity::CLOCK_TOLERANCE;
 use super::secret::{self, SecretKind};
 use super::throttle;
 use crate::{Repository, Session};
@@ -66,46 +68,52 @@ impl Repository {
     /// Returns the user of a link, for anyone who has the link.
     ///
     /// # Errors
-    /// `NotFound` with code `link_ended`, for whatever reason the link is invalid.
+    /// `NotFound` with code `password_link_ended`, for whatever reason the link is invalid.
     #[boxed]
     pub async fn password_link(&self, secret: &str) -> Result<PasswordLinkUser> {
-        self.password_link_at(secret, Timestamp::now()).await
-    }
-
-    pub(super) async fn password_link_at(&self, secret: &str, now: Timestamp) -> Result<PasswordLinkUser> {
         let hash = secret::hash(SecretKind::Password, secret).ok_or_else(ended)?;
-        self.inner.configuration.read(move |reader| valid(reader, &hash, now)).await
+        self.inner.configuration.read(move |reader| valid(reader, &hash, Timestamp::now())).await
     }
 
     /// Sets the password of the user of a link. This ends the link and the user's sessions, and clears the user's
     /// failed attempts.
     ///
     /// # Errors
-    /// `NotFound` with code `link_ended`; `Invalid` with code `invalid_password`, `easy_password` or `listed_password`;
+    /// `NotFound` with code `password_link_ended`; `Invalid` with code `invalid_password`, `easy_password` or `listed_password`;
     /// `Exhausted` while too many passwords are being hashed.
     #[boxed]
-    pub async fn set_password_by_link(&self, secret: &str, new: &str) -> Result<()> {
+    pub async fn set_password_by_link(&self, secret: &str, new: &str, client: &Client) -> Result<()> {
         let user = self.password_link(secret).await?;
         let hash = secret::hash(SecretKind::Password, secret).ok_or_else(ended)?;
         let email = self.inner.configuration.read(move |reader| account::find(reader, user.account)).await?;
         let email = email.map(|account| account.email).unwrap_or_default();
         let own = [user.login.as_str(), &user.display_name, &email];
-        let password = self.inner.identities.hasher.hash_new(new, &own).await?;
+        // First, because it costs little.
         self.refuse_listed_new(new).await?;
+        let password = self.inner.identities.hasher.hash_new(new, &own).await?;
+        let address = client.address.to_canonical();
         let set = move |tx: &mut Transaction| {
             let user = valid(tx, &hash, Timestamp::now())?;
             account::set_password(tx, user.account, Some(&password))?;
             password_link::remove(tx, user.account)?;
             web_session::remove_all(tx, user.account)?;
             throttle::forget_login(tx, &LoginName::new(&user.login)?)?;
-            record(tx, user.account, "account.password", user.account, &format!("{} (by a link)", user.login))
+            record(
+                tx,
+                user.account,
+                "account.password",
+                user.account,
+                &format!("{} (by a link, from {address})", user.login),
+            )
         };
         self.inner.configuration.write_vital(set).await
     }
 }
 
 fn valid(reader: &mut Reader, hash: &[u8], now: Timestamp) -> Result<PasswordLinkUser> {
-    let found = password_link::find(reader, hash)?.filter(|(_, expires_at)| *expires_at > now);
+    let latest = now.after(LIFE).after(CLOCK_TOLERANCE);
+    // A clock that was ahead gave it an end that is too late.
+    let found = password_link::find(reader, hash)?.filter(|(_, ends)| *ends > now && *ends <= latest);
     let (account, _) = found.ok_or_else(ended)?;
     let found = account::find(reader, account)?.ok_or_else(ended)?;
     Ok(PasswordLinkUser { account, login: found.login, display_name: found.display_name })
@@ -113,5 +121,5 @@ fn valid(reader: &mut Reader, hash: &[u8], now: Timestamp) -> Result<PasswordLin
 
 fn ended() -> Error {
     Error::not_found("this link has ended or was used already: ask an administrator for another one")
-        .with_code(Code::LinkEnded)
+        .with_code(Code::PasswordLinkEnded)
 }

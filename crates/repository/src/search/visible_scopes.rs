@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Id, Principal, Result, Right, Rights, TokenScopes};
+use model::{Id, Principal, Result, Right, Rights, Timestamp, TokenScopes};
 use rustc_hash::FxHashSet;
 
 use super::places::Places;
+use crate::items::caller_view::GrantedRights;
 
 /// Limit on what is kept for all callers: their scopes and the site collections on which these depend, each of some 20
 /// bytes. When it is reached, all are discarded.
@@ -54,6 +55,8 @@ pub(crate) struct ScopesCache(Mutex<HashMap<(Id, Id, TokenScopes), KeptScopes>>)
 struct KeptScopes {
     trees: Arc<[(Id, i64)]>,
     directory_version: i64,
+    /// The earliest end of a grant that counts here; `None` if none ends.
+    ends_at: Option<Timestamp>,
     scopes: Arc<VisibleScopes>,
 }
 
@@ -79,26 +82,30 @@ impl ScopesCache {
         database: Id,
         principal: &Principal,
         places: &Places,
-        granted: impl FnOnce() -> Result<Option<Vec<(Id, Rights)>>>,
+        granted: impl FnOnce() -> Result<Option<GrantedRights>>,
     ) -> Result<Option<Arc<VisibleScopes>>> {
         if principal.everywhere {
             return Ok(None);
         }
         let key = (database, principal.id, principal.limits.scopes);
-        let is_current =
-            |kept: &&KeptScopes| kept.directory_version == principal.directory_version && kept.trees == places.trees;
+        let is_current = |kept: &&KeptScopes| {
+            kept.directory_version == principal.directory_version
+                && kept.trees == places.trees
+                && kept.ends_at.is_none_or(|end| end > Timestamp::now())
+        };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(&key).filter(is_current) {
             return Ok(Some(known.scopes.clone()));
         }
         drop(kept);
         let Some(granted) = granted()? else { return Ok(None) };
-        let scopes = Arc::new(VisibleScopes::of(granted));
+        let ends_at = granted.ends_at;
+        let scopes = Arc::new(VisibleScopes::of(granted.by_scope));
         kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Entries that depend on older permissions of this database are never used again.
         kept.retain(|(other, ..), known| *other != database || known.trees == places.trees);
         let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
-        let new = KeptScopes { trees, directory_version, scopes: scopes.clone() };
+        let new = KeptScopes { trees, directory_version, ends_at, scopes: scopes.clone() };
         if kept.values().map(KeptScopes::size).sum::<usize>() + new.size() > MAX_KEPT {
             kept.clear();
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use database::Reader;
 use database::content::{node, scope};
-use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
+use model::{Id, Principal, Result, Right, Rights, Role, Timestamp, TokenScopes};
 
 use crate::farm::registry::Registry;
 
@@ -21,6 +21,8 @@ pub(crate) struct Access {
     /// The rights that the caller's credential permits at most.
     mask: Rights,
     scopes: HashMap<Id, Rights>,
+    /// The earliest end of a grant that counts here; `None` if none ends.
+    ends_at: Option<Timestamp>,
     /// Items that the caller may not open, but that lie on the path to something that the caller may. Only their names
     /// are shown.
     name_only_ancestors: HashSet<Id>,
@@ -43,9 +45,15 @@ impl Access {
         self.may_view(scope) || self.name_only_ancestors.contains(&node)
     }
 
-    /// Returns whether this was computed from the given version of the tree and the caller's version of the directory.
+    /// Returns whether this was computed from the given version of the tree and the caller's version of the directory,
+    /// and no grant has ended since.
     pub(crate) fn is_current(&self, tree_version: i64, principal: &Principal) -> bool {
-        self.tree_version == tree_version && self.directory_version == principal.directory_version
+        self.tree_version == tree_version && self.directory_version == principal.directory_version && !self.has_ended()
+    }
+
+    /// Returns whether a grant that counts here has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ends_at.is_some_and(|end| end <= Timestamp::now())
     }
 }
 
@@ -108,17 +116,19 @@ fn compute(
         all_rights: principal.everywhere,
         mask: principal.limits.scopes.rights(),
         scopes: HashMap::new(),
+        ends_at: None,
         name_only_ancestors: HashSet::new(),
     };
     if access.all_rights {
         return Ok(access);
     }
-    let mut owners = Vec::new();
+    let (mut owners, now) = (Vec::new(), Timestamp::now());
     for id in principal.ids() {
-        for (scope, role, owner) in scope::granted_to(reader, id, collection)? {
-            let rights = access.scopes.entry(scope).or_default();
-            *rights = rights.union(Registry::rights(roles, role));
-            owners.push((scope, owner));
+        for granted in scope::granted_to(reader, id, collection, now)? {
+            let rights = access.scopes.entry(granted.scope_id).or_default();
+            *rights = rights.union(Registry::rights(roles, granted.role_id));
+            access.ends_at = access.ends_at.into_iter().chain(granted.expires_at).min();
+            owners.push((granted.scope_id, granted.owner_id));
         }
     }
     for (scope, owner) in owners {

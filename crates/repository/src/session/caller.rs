@@ -25,6 +25,8 @@ pub struct Session {
     pub(crate) tokens: Arc<[String]>,
     /// Time zone of the caller's days.
     pub(crate) zone: Zone,
+    /// Who takes turns for long listings: the caller, or the link by which a visitor acts for its creator.
+    pub(crate) turns_of: Id,
 }
 
 /// Expected duration of a read.
@@ -39,12 +41,19 @@ pub(crate) enum ReadDuration {
 impl Session {
     pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
         Self {
+            turns_of: principal.id,
             repository,
             principal: Arc::new(principal),
             repetition: IdempotencyKey::default(),
             tokens: Arc::default(),
             zone: Zone::UTC,
         }
+    }
+
+    /// Returns this session with the turns for long listings of a link, so that its visitors do not keep the link's
+    /// creator waiting.
+    pub(crate) fn taking_turns_of(self, link: Id) -> Self {
+        Self { turns_of: link, ..self }
     }
 
     /// The caller.

@@ -12,9 +12,6 @@ use model::{BackupState, Code, Error, Id, PendingReason, Result, Timestamp};
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
 use crate::{DATABASE_STORE, Session, Storage};
 
-/// Silence after which a running backup counts as dead.
-const BACKUP_ALIVE: Duration = Duration::from_secs(600);
-
 /// A group of BLOBs that are pending deletion.
 #[derive(Clone, Debug)]
 pub struct PendingReclaim {
@@ -154,7 +151,7 @@ impl Storage {
     /// that is running or holds no copy of them; `None` when there is no such backup.
     #[boxed]
     pub async fn held_since(&self) -> Result<Option<Timestamp>> {
-        let alive = Timestamp::now().before(BACKUP_ALIVE);
+        let alive = Timestamp::now().before(backup::ALIVE);
         self.configuration().read(move |reader| backup::holds_since(reader, alive)).await
     }
 
@@ -164,7 +161,7 @@ impl Storage {
     /// Only those of the databases.
     #[boxed]
     pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
-        let alive = Timestamp::now().before(BACKUP_ALIVE);
+        let alive = Timestamp::now().before(backup::ALIVE);
         let rows = self.configuration().read(move |reader| backup::holding(reader, alive)).await?;
         let mut holds = Vec::with_capacity(rows.len());
         for row in rows {
@@ -192,7 +189,7 @@ impl Storage {
                 destination: row.destination,
                 as_of: since,
                 is_running,
-                lapses_at: is_running.then(|| row.seen_at.after(BACKUP_ALIVE)),
+                lapses_at: is_running.then(|| row.seen_at.after(backup::ALIVE)),
                 blobs,
                 bytes,
             });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::scope::{self, GrantRow};
+use database::content::scope;
 use database::content::site::SiteRow;
 use database::content::{collection, site};
 use model::{
@@ -16,7 +16,7 @@ use super::format::{ListTemplate, Template, TemplateKind, Text, check_lookups, i
 use super::pages::PageTexts;
 use super::plan::Plan;
 use crate::content::event_detail::Detail;
-use crate::content::permissions::{role_exceeds_rights, roles_of};
+use crate::content::permissions::{RoleGrant, role_exceeds_rights, roles_of};
 use crate::items::containers::refuse_collection_address;
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
@@ -316,12 +316,8 @@ impl MakingSite {
         located.require(Right::ManagePermissions)?;
         let (own, caller, principal) = (guard.next_id(), guard.caller(), self.session.principal());
         scope::insert(transaction, own, parent.collection_id, id)?;
-        for role_id in roles_of(transaction, principal, parent.scope_id)? {
-            scope::grant(
-                transaction,
-                own,
-                &GrantRow { principal_id: caller, role_id, granted_at: now, granted_by: caller },
-            )?;
+        for kept in roles_of(transaction, principal, parent.scope_id, now)? {
+            scope::grant(transaction, own, &kept.row(caller, now))?;
         }
         for NewGrant { to, role, .. } in &self.grants {
             if !located.rights().contains(role.rights) {
@@ -331,8 +327,8 @@ impl MakingSite {
             if role.rights.has(Right::ManagePermissions) || role.rights.has(Right::ManageSite) {
                 self.session.require_fresh("give a role that manages permissions or the site")?;
             }
-            let grant = GrantRow { principal_id: *to, role_id: role.id, granted_at: now, granted_by: caller };
-            scope::grant(transaction, own, &grant)?;
+            let grant = RoleGrant { principal: *to, role: role.id, until: None };
+            scope::grant(transaction, own, &grant.row(caller, now))?;
         }
         Ok(own)
     }

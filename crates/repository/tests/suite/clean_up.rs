@@ -74,7 +74,8 @@ fn cut_creation(transaction: &mut Transaction<'_>, id: Id, at: Timestamp) -> Res
     collection::insert(transaction, id, "cut", at)?;
     scope::insert(transaction, row.scope_id, id, id)?;
     let (principal_id, role_id) = (Principal::EVERYONE, Role::FULL_CONTROL);
-    scope::grant(transaction, row.scope_id, &GrantRow { principal_id, role_id, granted_at: at, granted_by: Id::NONE })?;
+    let (granted_at, granted_by, expires_at) = (at, Id::NONE, None);
+    scope::grant(transaction, row.scope_id, &GrantRow { principal_id, role_id, granted_at, granted_by, expires_at })?;
     node::insert(transaction, &row)
 }
 

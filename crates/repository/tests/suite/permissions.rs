@@ -188,6 +188,7 @@ async fn a_changed_role_is_recorded_as_taken_and_given() {
             ("permissions.revoke", format!("Read from {name}")),
             ("permissions.grant", format!("Read to {name}")),
         ];
+        assert_eq!(told.len(), ends.len(), "{told:?}");
         for ((action, detail), (expected, end)) in told.iter().zip(&ends) {
             assert!(action == expected && detail.ends_with(end), "{action} {detail}");
         }

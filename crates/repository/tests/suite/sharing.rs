@@ -3,23 +3,23 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use crate::support::{at, each_farm, get, names, put, to};
+use crate::support::{at, each_farm, get, put, to};
 use bytes::Bytes;
 use model::{Authentication, ErrorKind, Id, LibrarySettings, Name, Principal, Role, SitePath, Timestamp, Versioning};
 use repository::{
-    AuditFilter, CheckIn, Client, LinkContent, LinkProof, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, ShareLink,
+    CheckIn, Client, LinkContent, LinkProof, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, ShareLink,
     UploadOptions, VersionChoice,
 };
 
-fn client() -> Client {
+pub fn client() -> Client {
     Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new(), device: None }
 }
 
-fn proof(link: &ShareLink, secret: &str, password: &str) -> LinkProof {
+pub fn proof(link: &ShareLink, secret: &str, password: &str) -> LinkProof {
     LinkProof { link: link.id, secret: secret.to_owned(), password: password.to_owned(), client: client() }
 }
 
-fn link(days: u32) -> NewLink {
+pub fn link(days: u32) -> NewLink {
     NewLink { days, ..NewLink::default() }
 }
 
@@ -233,103 +233,6 @@ async fn where_a_store_is_that_gives_no_answer_is_told_to_administrators_only() 
             assert!(!error.message().contains(farm.directory.path().to_str().unwrap()), "{error:?}");
             assert!(error.report().contains(store.to_str().unwrap()), "the log has it: {error:?}");
         }
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_link_to_a_folder_gives_what_is_published_below_it_and_nothing_else() {
-    each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        let collection = admin.item(&at("")).await.unwrap().id;
-        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
-        for path in ["Documents/Given/a.txt", "Documents/Given/deep/b.txt", "Documents/Kept/c.txt"] {
-            put(&admin, path, path).await.unwrap();
-        }
-        let settings = admin.library_settings(&at("Documents")).await.unwrap();
-        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..settings };
-        admin.change_library(&at("Documents"), drafts).await.unwrap();
-        put(&admin, "Documents/Given/draft.txt", "draft").await.unwrap();
-        put(&admin, "Documents/Given/a.txt", "a newer draft").await.unwrap();
-        let new = NewLink { password: Some("open sesame".into()), message: " Please\r\nread ".into(), ..link(7) };
-        let (made, secret) = admin.share(&at("Documents/Given"), new).await.unwrap();
-        let opened = farm.repository.open_link(made.id, &secret).await.unwrap();
-        assert_eq!((opened.name.as_str(), opened.message.as_str()), ("Given", "Please\nread"));
-        assert_eq!(opened.content, LinkContent::Folder);
-        let wrong = farm.repository.link_folder(&proof(&made, &secret, "guess"), None).await.unwrap_err();
-        assert_eq!(wrong.code(), "wrong_link_password");
-        let right = proof(&made, &secret, "open sesame");
-        let found = farm.repository.link_folder(&right, None).await.unwrap();
-        let names: Vec<_> = found.entries.iter().map(|entry| (entry.name.as_str(), entry.size)).collect();
-        assert_eq!(names, [("deep", None), ("a.txt", Some(21))]);
-        let deep = farm.repository.link_folder(&right, Some(found.entries[0].id)).await.unwrap();
-        assert_eq!(deep.way.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), ["Given", "deep"]);
-        let mut content = farm.repository.download_link(&right, Some(deep.entries[0].id)).await.unwrap();
-        assert_eq!(content.next_chunk().await.unwrap().unwrap(), "Documents/Given/deep/b.txt");
-        for path in ["", "Documents", "Documents/Kept", "Documents/Kept/c.txt", "Documents/Given/draft.txt"] {
-            let id = admin.item(&at(path)).await.unwrap().id;
-            let listed = farm.repository.link_folder(&right, Some(id)).await.map(drop);
-            assert_eq!(listed.unwrap_err().code(), "link_ended", "{path}");
-            let opened = farm.repository.download_link(&right, Some(id)).await.map(drop);
-            assert_eq!(opened.unwrap_err().code(), "link_ended", "{path}");
-        }
-        assert_eq!(farm.repository.upload_link(&right).await.map(drop).unwrap_err().code(), "link_ended");
-        assert_eq!(admin.links(&at("Documents/Given")).await.unwrap()[0].downloads, 1);
-        admin.delete(&at("Documents/Given")).await.unwrap();
-        assert_eq!(farm.repository.link_folder(&right, None).await.unwrap_err().code(), "link_ended");
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_link_takes_as_many_files_as_it_may() {
-    each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        let collection = admin.item(&at("")).await.unwrap().id;
-        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
-        put(&admin, "Documents/Inbox/present.txt", "mine").await.unwrap();
-        let (id, editor) = farm.person("editor").await;
-        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
-        let inbox = at("Documents/Inbox");
-        let wanted = NewLink { takes_uploads: true, most_downloads: Some(2), ..link(7) };
-        assert_eq!(
-            editor.share(&inbox, NewLink { most_downloads: None, ..wanted.clone() }).await.unwrap_err().code(),
-            "invalid_days"
-        );
-        let present = at("Documents/Inbox/present.txt");
-        assert_eq!(editor.share(&present, wanted.clone()).await.unwrap_err().code(), "wrong_kind");
-        let (made, secret) = editor.share(&inbox, wanted).await.unwrap();
-        let held = proof(&made, &secret, "");
-        assert_eq!(farm.repository.link_folder(&held, None).await.unwrap_err().code(), "link_ended");
-        assert_eq!(farm.repository.download_link(&held, None).await.map(drop).unwrap_err().code(), "link_ended");
-        let send = async |name: &str| {
-            let taking = farm.repository.upload_link(&held).await?;
-            let options = UploadOptions { comment: "from Jane".into(), ..UploadOptions::default() };
-            let mut upload = taking.begin(Name::new(name).unwrap(), options, &client()).await?;
-            upload.write("theirs".into()).await?;
-            taking.finish(upload).await
-        };
-        assert_eq!(send("present.txt").await.unwrap().name, "present (2).txt");
-        assert_eq!(get(&admin, "Documents/Inbox/present.txt").await.unwrap(), "mine");
-        // What was begun and given up does not count.
-        let taking = farm.repository.upload_link(&held).await.unwrap();
-        drop(taking.begin(Name::new("lost.txt").unwrap(), UploadOptions::default(), &client()).await.unwrap());
-        taking.take_back().await.unwrap();
-        send("last.txt").await.unwrap();
-        assert_eq!(send("further.txt").await.unwrap_err().code(), "link_ended");
-        assert_eq!(names(&admin, "Documents/Inbox").await, ["last.txt", "present (2).txt", "present.txt"]);
-        let log = admin.audit_log(collection, AuditFilter::default(), None, 20).await.unwrap();
-        let sent = log.items.iter().filter(|event| event.action == "link.upload");
-        assert!(sent.clone().all(|event| event.actor.is_none() && event.detail.contains("192.0.2.7")));
-        assert_eq!(sent.count(), 3);
-        // Its creator may not add files any more.
-        let (further, secret) =
-            editor.share(&inbox, NewLink { takes_uploads: true, most_downloads: Some(9), ..link(7) }).await.unwrap();
-        admin.revoke(&at(""), id, Role::CONTRIBUTE).await.unwrap();
-        admin.grant(&at(""), id, Role::READ).await.unwrap();
-        let taking = farm.repository.upload_link(&proof(&further, &secret, "")).await.unwrap();
-        let refused = taking.begin(Name::new("late.txt").unwrap(), UploadOptions::default(), &client()).await;
-        assert_eq!(refused.map(drop).unwrap_err().code(), "link_ended");
     })
     .await;
 }

@@ -1,7 +1,7 @@
 //! Contents of the caller's home page.
 
 use model::Result;
-use repository::{Home, ItemEvent, KnownPlace, KnownSite, Session, SharedByMe, SharedWithMe};
+use repository::{Home, ItemEvent, KnownPlace, KnownSite, Session, SharedByMe, SharedWithMe, UnavailableDatabases};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -94,6 +94,24 @@ impl SharedByMeJson {
             links: shared.links as u64,
         };
         Ok(items.into_iter().zip(shared).map(one).collect())
+    }
+}
+
+/// Items that were shared, newest first.
+#[derive(Serialize, ToSchema)]
+pub struct SharedList<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// True if the response is complete. False when a content database is unavailable or unreadable.
+    pub complete: bool,
+    /// Names of the unavailable or unreadable content databases. Only for farm administrators.
+    pub incomplete: Vec<String>,
+}
+
+impl<T> SharedList<T> {
+    /// Creates a list with the content databases whose items are missing in it.
+    pub fn new(items: Vec<T>, missing: &UnavailableDatabases) -> Self {
+        Self { items, complete: missing.is_empty(), incomplete: missing.names() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Permissions.
 
-use repository::{Explanation, Grant, PermissionTable};
+use model::Result;
+use repository::{Explanation, Grant, PermissionTable, RoleGrant};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -21,6 +22,8 @@ pub struct GrantJson {
     pub granted_at: String,
     /// User who granted it.
     pub granted_by: PersonJson,
+    /// End of the grant; null for one without end.
+    pub expires_at: Option<String>,
 }
 
 impl GrantJson {
@@ -31,6 +34,7 @@ impl GrantJson {
             role_name: grant.role_name,
             granted_at: time::format(grant.granted_at),
             granted_by: names.person(grant.granted_by),
+            expires_at: grant.until.map(time::format),
         }
     }
 }
@@ -93,6 +97,18 @@ pub struct GrantForm {
     pub principal: IdText,
     /// The role.
     pub role: IdText,
+    /// End of the grant; none when absent.
+    #[serde(default)]
+    #[schema(format = DateTime)]
+    pub expires_at: Option<String>,
+}
+
+impl GrantForm {
+    /// Reads the grant.
+    pub fn read(self) -> Result<RoleGrant> {
+        let until = self.expires_at.as_deref().map(time::parse).transpose()?;
+        Ok(RoleGrant { principal: self.principal.0, role: self.role.0, until })
+    }
 }
 
 /// Initial content of an item's own permissions.

@@ -8,14 +8,17 @@ use super::content::{Content, Extract, Member, unreadable};
 use super::package::Package;
 
 /// Limit on the members that are listed.
-const MAX_MEMBERS: usize = 5_000;
+const MAX_MEMBERS: usize = 1_000;
+/// Limit on the bytes of their names together.
+const MAX_NAMES: usize = 128 << 10;
 /// Limit on the bytes of a compressed TAR archive that are unpacked.
 const MAX_UNPACKED: u64 = 256 << 20;
 
 /// Lists the members of a ZIP archive.
 pub fn zip(package: &Package<'_>) -> Extract {
-    let (members, more) = package.members(MAX_MEMBERS);
-    Extract { content: Content::Members(members), more }
+    let mut list = MemberList::default();
+    let more = !package.members().all(|member| list.add(member));
+    Extract { content: Content::Members(list.members), more }
 }
 
 /// Lists the members of a TAR archive.
@@ -29,25 +32,41 @@ pub fn tar_gz(bytes: &[u8]) -> Result<Extract> {
 }
 
 fn list<R: Read>(mut archive: tar::Archive<R>) -> Result<Extract> {
-    let (mut members, mut more) = (Vec::new(), false);
+    let (mut list, mut more) = (MemberList::default(), false);
     for (at, entry) in archive.entries().map_err(unreadable)?.enumerate() {
         match entry {
-            Ok(entry) if members.len() < MAX_MEMBERS => {
-                let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-                members.push(Member::new(&name, entry.size()));
-            }
+            Ok(entry) => more = !list.add(Member::new(&String::from_utf8_lossy(&entry.path_bytes()), entry.size())),
             Err(error) if at == 0 => return Err(unreadable(error)),
-            // Too many, or cut or damaged from here on.
-            Ok(_) | Err(_) => {
-                more = true;
-                break;
-            }
+            // Cut or damaged from here on.
+            Err(_) => more = true,
+        }
+        if more {
+            break;
         }
     }
-    if members.is_empty() {
+    if list.members.is_empty() {
         return Err(unreadable("it has no members"));
     }
-    Ok(Extract { content: Content::Members(members), more })
+    Ok(Extract { content: Content::Members(list.members), more })
+}
+
+/// Members up to the limits on their number and on their names.
+#[derive(Default)]
+struct MemberList {
+    members: Vec<Member>,
+    bytes: usize,
+}
+
+impl MemberList {
+    /// Adds a member. Returns false if there is no room for it.
+    fn add(&mut self, member: Member) -> bool {
+        self.bytes += member.name.len();
+        let fits = self.members.len() < MAX_MEMBERS && self.bytes <= MAX_NAMES;
+        if fits {
+            self.members.push(member);
+        }
+        fits
+    }
 }
 
 #[cfg(test)]
@@ -90,10 +109,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_cut_or_no_archive_is_said_to_be_so() {
+    fn long_and_damaged_archives_are_reported() {
         let long = tarred(MAX_MEMBERS + 2);
         let (found, more) = members(tar(&long));
         assert_eq!((found.len(), more), (MAX_MEMBERS, true));
+        let mut named = tar::Builder::new(Vec::new());
+        for number in 0..900 {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(0);
+            named.append_data(&mut header, format!("{number}{}", "&".repeat(400)), &b""[..]).unwrap();
+        }
+        let (found, more) = members(tar(&named.into_inner().unwrap()));
+        assert!(more && found.iter().map(|(name, _)| name.len()).sum::<usize>() <= MAX_NAMES);
         let (found, more) = members(tar(&long[..512 * 5]));
         assert!(more && !found.is_empty());
         for bad in [&b""[..], b"no archive at all", &[0; 4_096]] {

@@ -4,9 +4,9 @@ use model::{Code, Error};
 use serde::{Deserialize, Serialize};
 
 /// Limit on the characters of the name of a member.
-const MAX_NAME: usize = 1_000;
+const MAX_NAME: usize = 255;
 
-/// A format from which text can be extracted.
+/// A format of which a preview is extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Word.
@@ -96,11 +96,11 @@ impl Member {
 pub struct Message {
     /// Its subject; may be empty.
     pub subject: String,
-    /// Its author; may be empty.
+    /// Its sender; may be empty.
     pub from: String,
-    /// Its receivers; may be empty.
+    /// Its recipients; may be empty.
     pub to: String,
-    /// Others who got it; may be empty.
+    /// Recipients of copies; may be empty.
     pub cc: String,
     /// Its date, in seconds since 1970.
     pub sent_at: Option<i64>,

@@ -1,5 +1,6 @@
 //! Text extraction from office documents: Word, Excel and PowerPoint since 2007 (ECMA-376), and OpenDocument (ISO/IEC
-//! 26300). All of them are ZIP archives of XML parts. Of archives, the names of their members.
+//! 26300). All of them are ZIP archives of XML parts. Of an archive, only the names and sizes of its members are
+//! read.
 //!
 //! The cost does not depend on sizes that a file declares: parts are unpacked and read incrementally, and reading ends
 //! when there is enough text or when the parts turn out to be too long. Extraction runs in a child process all the same
@@ -24,28 +25,26 @@ use package::Package;
 /// Maximum size in bytes of a document that is read.
 pub const MAX_BYTES: u64 = 32 << 20;
 
-/// Extracts the text of a document, or lists the members of an archive. Mail messages are read by
-/// [`crate::readers::message`].
+/// Extracts the text of a document, or lists the members of an archive.
 ///
 /// # Errors
 /// `Invalid` with code `not_readable` if the bytes are not a document of this format, or an encrypted one; with
-/// `too_large` if the part that is unpacked contains no text.
+/// `too_large` if the part that is unpacked contains no text. Mail messages are `not_readable` here: [`crate::readers`]
+/// has what it takes to read them.
 pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
-    match format {
+    let read = match format {
+        Format::Docx => text::docx,
+        Format::Pptx => text::pptx,
+        Format::Odt => text::odf,
+        Format::Xlsx => workbook::xlsx,
+        Format::Ods => sheet::ods,
+        Format::Zip => return Ok(archive::zip(&Package::open(bytes)?)),
         Format::Tar => return archive::tar(bytes),
         Format::TarGz => return archive::tar_gz(bytes),
-        Format::Email => return Err(unreadable("a message is read by the readers, which know HTML")),
-        _ => {}
-    }
+        Format::Email => return Err(unreadable("it is a mail message")),
+    };
     let mut package = Package::open(bytes)?;
-    let mut found = match format {
-        Format::Docx => text::docx(&mut package),
-        Format::Pptx => text::pptx(&mut package),
-        Format::Odt => text::odf(&mut package),
-        Format::Xlsx => workbook::xlsx(&mut package),
-        Format::Ods => sheet::ods(&mut package),
-        _ => return Ok(archive::zip(&package)),
-    }?;
+    let mut found = read(&mut package)?;
     found.more |= package.is_cut();
     package.refuse_if_cut_and(found.is_empty())?;
     Ok(found)

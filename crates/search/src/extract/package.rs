@@ -40,13 +40,12 @@ impl<'a> Package<'a> {
         self.archive.file_names().filter_map(std::result::Result::ok)
     }
 
-    /// Returns the first parts in the order of the archive, at most `most`, and whether there are more.
-    pub fn members(&self, most: usize) -> (Vec<Member>, bool) {
-        let all = (0..self.archive.len()).filter_map(|at| {
+    /// Returns the members of the archive that have readable headers.
+    pub fn members(&self) -> impl Iterator<Item = Member> {
+        (0..self.archive.len()).filter_map(|at| {
             let part = self.archive.by_index_data(at).ok()?;
             Some(Member::new(&part.name().ok()?, part.size()))
-        });
-        (all.take(most).collect(), self.archive.len() > most)
+        })
     }
 
     /// Returns whether any part was cut off at the limit on unpacked bytes.

@@ -13,6 +13,8 @@ const MAX_ATTACHMENTS: usize = 200;
 /// Limits on the bytes of the text that is shown, and on the characters of a field.
 const MAX_SHOWN: usize = 256 << 10;
 const MAX_FIELD: usize = 2_000;
+/// Limit on the lines that are shown.
+const MAX_LINES: usize = 2_000;
 /// The year 10,000, in seconds since 1970.
 const YEAR_10000: i64 = 253_402_300_800;
 /// Limit on the people that are read of one field.
@@ -90,10 +92,13 @@ pub fn show(bytes: &[u8]) -> Result<Extract> {
         to: line(people(message.to()).join(", ")),
         cc: line(people(message.cc()).join(", ")),
         sent_at: message.date().map(mail_parser::DateTime::to_timestamp).filter(|at| (0..YEAR_10000).contains(at)),
-        lines: shown.lines().map(ToOwned::to_owned).collect(),
+        lines: shown.lines().take(MAX_LINES).map(ToOwned::to_owned).collect(),
         attachments: attachments.collect(),
     };
-    let more = text.is_cut || shown.len() < text.text.len() || message.attachments().count() > MAX_ATTACHMENTS;
+    let more = text.is_cut
+        || shown.len() < text.text.len()
+        || shown.lines().nth(MAX_LINES).is_some()
+        || message.attachments().count() > MAX_ATTACHMENTS;
     if found.subject.is_empty() && found.from.is_empty() && found.lines.is_empty() {
         return Err(unreadable("it is not a message"));
     }

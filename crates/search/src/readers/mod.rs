@@ -48,7 +48,7 @@ pub fn read(format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
 ///
 /// # Errors
 /// `Invalid` with code `not_readable` if the bytes are not a message.
-pub(crate) fn message(bytes: &[u8]) -> Result<Extract> {
+pub fn message(bytes: &[u8]) -> Result<Extract> {
     email::show(bytes)
 }
 

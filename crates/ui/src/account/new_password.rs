@@ -10,6 +10,7 @@ use crate::frame::fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::page::{Page, html};
 use crate::frame::refuse;
+use http_core::identity;
 use http_core::server::state::AppState;
 use http_core::server::{error, request_body};
 use model::Code;
@@ -41,10 +42,12 @@ pub async fn set(
     request: Request,
 ) -> PageResult {
     let user = state.repository().password_link(&secret).await?;
-    let fields = fields::read(request.into_body(), request_body::MAX_ANONYMOUS_BODY).await?;
+    let (parts, body) = request.into_parts();
+    let client = identity::client(&parts);
+    let fields = fields::read(body, request_body::MAX_ANONYMOUS_BODY).await?;
     let new = fields.text("new");
     let set = match new == fields.text("again") {
-        true => state.repository().set_password_by_link(&secret, &new).await,
+        true => state.repository().set_password_by_link(&secret, &new, &client).await,
         false => Err(Error::invalid("the two passwords are not the same").with_code(Code::PasswordsDiffer)),
     };
     match set {

@@ -69,7 +69,7 @@ pub fn name_head(page: &Page, here: &str, view: &View, title: Option<&Column>) -
 }
 
 /// What the headers of a listing share.
-pub struct Heads<'a> {
+pub struct HeadContext<'a> {
     /// Surrounding page.
     pub page: &'a Page,
     /// Address of the listing.
@@ -85,8 +85,8 @@ pub struct Heads<'a> {
 }
 
 /// Returns the column headers. When one column has a width, all get one, because browsers respect widths only then.
-pub fn heads(listing: &Heads<'_>, shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
-    let mut heads: Vec<Head> = (0..shown.len()).map(|at| listing.head(shown, at)).collect();
+pub fn heads(context: &HeadContext<'_>, shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
+    let mut heads: Vec<Head> = (0..shown.len()).map(|at| context.head(shown, at)).collect();
     if heads.iter().all(|head| head.width.is_none()) {
         return (heads, None);
     }
@@ -97,7 +97,7 @@ pub fn heads(listing: &Heads<'_>, shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
     (heads, Some(total + NAME_WIDTH))
 }
 
-impl Heads<'_> {
+impl HeadContext<'_> {
     fn head(&self, shown: &[Wide], at: usize) -> Head {
         let wide = &shown[at];
         let column = match wide.key {
@@ -112,7 +112,7 @@ impl Heads<'_> {
         };
         Head {
             label: column.map_or_else(|| label(self.page, wide.key).to_owned(), |column| column.name.clone()),
-            href: sort.map(|sort| self.listing(&self.view.sorted_by(sort, falls))).unwrap_or_default(),
+            href: sort.map(|sort| self.address_of(&self.view.sorted_by(sort, falls))).unwrap_or_default(),
             order,
             end: wide.key == Key::Size || column.is_some_and(|column| column.kind == ColumnKind::Number),
             word: wide.key.word(),
@@ -123,35 +123,35 @@ impl Heads<'_> {
         }
     }
 
-    fn listing(&self, query: &str) -> String {
+    fn address_of(&self, query: &str) -> String {
         format!("{}?{query}", self.here)
     }
 
     /// Returns the menu of a column.
     fn actions(&self, shown: &[Wide], at: usize) -> Vec<HeadAction> {
         let (page, view, key) = (self.page, self.view, shown[at].key);
-        let first = View { after: String::new(), ..view.clone() };
+        let first_page = View { after: String::new(), ..view.clone() };
         let entry = |sign, label, view: View| HeadAction {
             icon: icon(sign),
             label,
-            href: self.listing(&view.query()),
+            href: self.address_of(&view.query()),
             is_form: false,
         };
         let form = |sign, label, href| HeadAction { icon: icon(sign), label, href, is_form: true };
         let mut actions = Vec::new();
         if let Some(sort) = key.sort() {
-            let sorted = |descending| View { sort, descending, ..first.clone() };
+            let sorted = |descending| View { sort, descending, ..first_page.clone() };
             actions.push(entry("arrow-up", page.s("head.ascending"), sorted(false)));
             actions.push(entry("arrow-down", page.s("head.descending"), sorted(true)));
-            let grouped = View { sort, grouped: true, ..first.clone() };
+            let grouped = View { sort, grouped: true, ..first_page.clone() };
             if view.grouped && view.sort == sort {
-                actions.push(entry("list", page.s("head.ungroup"), View { grouped: false, ..first.clone() }));
+                actions.push(entry("list", page.s("head.ungroup"), View { grouped: false, ..first_page.clone() }));
             } else if grouped.groups(self.own) {
                 actions.push(entry("list", page.s("head.group"), grouped));
             }
         }
         if key.can_be_filtered() {
-            let href = format!("/items/{}/filter?column={}&{}", self.place.id, key.word(), first.query());
+            let href = format!("/items/{}/filter?column={}&{}", self.place.id, key.word(), first_page.query());
             actions.push(form("filter", page.s("head.filter"), href));
             if view.is_filtered_by(key) {
                 actions.push(entry("x", page.s("head.no-filter"), view.without_filter(key)));
@@ -160,7 +160,7 @@ impl Heads<'_> {
         let moved = |to: usize| {
             let mut columns = shown.to_vec();
             columns.swap(at, to);
-            View { columns, ..first.clone() }
+            View { columns, ..first_page.clone() }
         };
         if at > 0 {
             actions.push(entry("chevron-left", page.s("head.forwards"), moved(at - 1)));
@@ -170,10 +170,10 @@ impl Heads<'_> {
         }
         if shown.len() > 1 {
             let columns = shown.iter().copied().filter(|wide| wide.key != key).collect();
-            actions.push(entry("eye", page.s("head.hide"), View { columns, ..first.clone() }));
+            actions.push(entry("eye", page.s("head.hide"), View { columns, ..first_page.clone() }));
         }
         if let (Some(library), Key::Own(column)) = (self.managed, key) {
-            let next = encode_query(&self.listing(&first.query()));
+            let next = encode_query(&self.address_of(&first_page.query()));
             let href = format!("/items/{library}/columns/{column}?next={next}");
             actions.push(form("pencil", page.s("head.change"), href));
         }

@@ -98,6 +98,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
         visit.session.pinned(MAX_ENTRIES),
         with_me(&visit, MAX_OWN_ENTRIES),
     )?;
+    let (shared, _) = shared;
     let more_sites = home.sites.len().max(home.subsites.len()) == MAX_ENTRIES;
     home.checked_out.truncate(MAX_OWN_ENTRIES);
     home.drafts.truncate(MAX_OWN_ENTRIES);

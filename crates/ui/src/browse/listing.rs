@@ -7,7 +7,7 @@ use axum::response::Response;
 use model::{ColumnKind, ColumnRole, Id, NodeKind, Result, Right};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Session, Sort, Target, ValueNames};
 
-use super::heads::{Head, Heads, heads, name_head};
+use super::heads::{Head, HeadContext, heads, name_head};
 use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
@@ -130,10 +130,10 @@ struct Listing<'a> {
     has_held: bool,
     /// True if one of the documents shown is a draft that the caller might publish.
     has_drafts: bool,
-    /// User who has the folder or one of its parents open for editing, and whether the caller may end that
-    /// (`may_unlock`).
     /// True if the caller has pinned the place.
     is_pinned: bool,
+    /// User who has the folder or one of its parents open for editing, and whether the caller may end that
+    /// (`may_unlock`).
     open_by: Option<String>,
     may_unlock: bool,
     /// True if the column values of several rows can be edited at once.
@@ -249,7 +249,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
     let rows = rows(visit, view, &here, found, &columns, &contents.named);
     let library = way.iter().rev().find(|item| item.kind.defines_columns());
     let managed = library.filter(|library| library.rights.has(Right::ManageLibraries)).map(|library| library.id);
-    let titles = Heads { page: &visit.page, here: &here, place: item, managed, view, own: &found.columns };
+    let titles = HeadContext { page: &visit.page, here: &here, place: item, managed, view, own: &found.columns };
     let (heads, sized) = heads(&titles, shown);
     let me = visit.session.principal().id;
     html(&Listing {

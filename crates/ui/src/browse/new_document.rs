@@ -21,6 +21,8 @@ use crate::pages::page_document;
 
 /// Limit on the templates that the form offers.
 const MAX_TEMPLATES: usize = 50;
+/// Limit on the entries of the folder of templates that are looked at, folders among them.
+const MAX_LISTED: usize = 500;
 /// Text with the name of the folder of templates, in each language.
 const FOLDER: &str = "new-document.folder";
 
@@ -101,7 +103,7 @@ async fn templates(session: &Session, place: &Item) -> Result<Vec<Item>> {
     for name in names {
         let path = format!("{}/{name}", library.path);
         let target = Target::path(path.trim_start_matches('/'))?;
-        match session.list(&target, Sort::Name, false, None, MAX_TEMPLATES).await {
+        match session.list(&target, Sort::Name, false, None, MAX_LISTED).await {
             Ok((_, page)) => found.extend(page.items.into_iter().filter(|item| item.kind == NodeKind::Document)),
             // There is no such folder, or not for the caller.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden) => {}

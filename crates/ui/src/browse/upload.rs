@@ -1,14 +1,14 @@
 //! Uploads from web pages: a plain form with one or more files, or the scripted queue, one file per request.
 
-use axum::extract::multipart::{Field as Part, MultipartError};
-use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Code, Error, MAX_COMMENT, Name, NodePath, Result, Right};
+use model::{Code, Error, MAX_COMMENT, NodePath, Result, Right};
 use repository::{Destination, Item, Saved, UploadOptions};
 
 use crate::frame::address;
 use crate::frame::fault::{self, PageResult};
+use crate::frame::file_form::{self, Part, broken, short};
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
@@ -16,7 +16,7 @@ use crate::frame::item::{self, Back};
 use crate::frame::page::{html, safe_next};
 use crate::frame::visit::Visit;
 use http_core::identity::csrf;
-use http_core::server::request_body::{self, ReadAheadLimit};
+use http_core::server::request_body::ReadAheadLimit;
 use http_core::server::state::AppState;
 
 use super::name_conflict::{self, NameConflict};
@@ -106,9 +106,7 @@ struct Stored {
 async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Result<Stored> {
     let item = item::find(visit, id).await?;
     let ahead = ReadAheadLimit::default();
-    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
-        Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
-    })?;
+    let mut parts = file_form::open(state, request, &ahead).await?;
     let mut when_taken = if replaces { NameConflict::Replace } else { name_conflict::usual(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
     let mut next = None;
@@ -144,14 +142,10 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
             }
             _ => {}
         }
-        // The unread rest of the part is consumed here. Otherwise the multipart reader would search for the end of the
-        // part itself, without giving anything out that `ahead` could count.
-        while part.chunk().await.map_err(broken)?.is_some() {
-            ahead.caught_up();
-        }
+        file_form::drain(&mut part, &ahead).await?;
     }
     if saved.is_empty() && !skipped {
-        return Err(Error::invalid("no file was chosen"));
+        return Err(file_form::no_file());
     }
     Ok(Stored { next: safe_next(next.as_deref(), &address::browse(&item.path)), saved })
 }
@@ -160,10 +154,7 @@ fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) 
     if replaces {
         return Ok(Destination::Document(item.id));
     }
-    // Some browsers send a whole path; only its last segment is the name.
-    let sent = part.file_name().unwrap_or_default();
-    let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
-    name_conflict::destination(item, folder, name)
+    name_conflict::destination(item, folder, file_form::name_of(part)?)
 }
 
 async fn stream(
@@ -179,26 +170,4 @@ async fn stream(
         upload.write(chunk).await?;
     }
     upload.finish().await
-}
-
-/// Reads a field into memory.
-pub async fn short(part: &mut Part<'_>, ahead: &ReadAheadLimit, most: usize) -> Result<String> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = part.chunk().await.map_err(broken)? {
-        ahead.caught_up();
-        if bytes.len() + chunk.len() > most {
-            return Err(Error::invalid("a field of the form is too long").with_code(Code::TooLarge));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    String::from_utf8(bytes).map_err(|e| Error::invalid("a field of the form is not UTF-8").with_source(e))
-}
-
-/// Returns the error for a truncated or malformed body. Nothing of the current file was stored.
-pub fn broken(error: MultipartError) -> Error {
-    request_body::refused(&error).unwrap_or_else(|| {
-        Error::invalid("the upload did not arrive complete; nothing of this file was stored, send it again")
-            .with_code(Code::IncompleteBody)
-            .with_source(error)
-    })
 }

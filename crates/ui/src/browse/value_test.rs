@@ -8,7 +8,7 @@ use crate::frame::value_format;
 use http_core::transfer::typed;
 
 /// Returns the beginning of the next day.
-pub(super) fn next_day(day: Timestamp) -> Timestamp {
+fn next_day(day: Timestamp) -> Timestamp {
     day.after(std::time::Duration::from_secs(24 * 60 * 60))
 }
 

@@ -3,7 +3,7 @@
 use model::{Code, ColumnKind, ColumnRole, ColumnValue, Error, ErrorKind, Id, Result, Total};
 use repository::{Column, Filter, Session, Sort, ValueTest, stored_condition};
 
-use super::value_test::{next_day, value_test};
+use super::value_test::value_test;
 use crate::frame::page::Page;
 use crate::frame::refuse;
 use crate::frame::texts::Language;
@@ -363,7 +363,7 @@ impl View {
             day => day,
         };
         filter.since = day(&self.days[0]).map(|day| page.zone.start_of_stored(day));
-        filter.until = day(&self.days[1]).map(|day| page.zone.start_of_stored(next_day(day)));
+        filter.until = day(&self.days[1]).map(|day| page.zone.end_of_stored(day));
         for (id, text) in &self.values {
             let Some(column) = own.iter().find(|column| column.id == *id) else { continue };
             let test = match *column.kind.single() {

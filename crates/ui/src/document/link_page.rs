@@ -1,16 +1,16 @@
 //! The pages for the recipients of a link: a document, the contents of a folder, or a form that takes files.
 
 use askama::Template;
-use axum::extract::{FromRequest, FromRequestParts, Multipart, Path, Query, Request, State};
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
 use axum::response::Response;
-use model::{Code, Error, Id, MAX_COMMENT, Name, Result};
-use repository::{LinkContent, LinkListing, LinkProof, OpenedLink, UploadOptions};
+use model::{Code, Error, Id, MAX_COMMENT, Result};
+use repository::{LinkContent, LinkListing, LinkProof, OpenedLink, UploadLink, UploadOptions};
 use serde::Deserialize;
 
-use crate::browse::upload::{broken, short};
 use crate::frame::fault::PageResult;
+use crate::frame::file_form::{self, Part, broken, short};
 use crate::frame::format;
 use crate::frame::page::{Page, html};
 use crate::frame::{fields, refuse};
@@ -36,8 +36,8 @@ enum Shown {
 
 /// The page of a document, and the question for the password of any link.
 #[derive(Template)]
-#[template(path = "shared.html")]
-struct SharedPage<'a> {
+#[template(path = "link-front.html")]
+struct LinkFrontPage<'a> {
     page: &'a Page,
     opened: &'a OpenedLink,
     /// Kind of the document; empty for a folder.
@@ -79,14 +79,14 @@ pub struct Within {
     at: String,
 }
 
-/// A link as its address names it, and the language of its holder.
-struct Holder {
+/// A link as its address names it, and the language of its visitor.
+struct LinkVisitor {
     page: Page,
     proof: LinkProof,
     opened: OpenedLink,
 }
 
-impl Holder {
+impl LinkVisitor {
     async fn of(state: &AppState, (link, secret): (String, String), page: Page, parts: &Parts) -> Result<Self> {
         let link: Id = link.parse().map_err(|_| ended())?;
         let opened = state.repository().open_link(link, &secret).await?;
@@ -110,7 +110,7 @@ impl Holder {
             }
             LinkContent::Folder | LinkContent::Uploads => (String::new(), None, Shown::Nothing),
         };
-        html(&SharedPage { page: &self.page, opened, kind, size, shown, fault, link_path: self.link_path() })
+        html(&LinkFrontPage { page: &self.page, opened, kind, size, shown, fault, link_path: self.link_path() })
     }
 
     async fn folder(self, state: &AppState, at: &str) -> PageResult {
@@ -160,11 +160,11 @@ pub async fn open(
     request: Request,
 ) -> PageResult {
     let (parts, _) = request.into_parts();
-    let holder = Holder::of(&state, address.0, page, &parts).await?;
-    match holder.opened.content {
-        LinkContent::Folder if !holder.opened.has_password => holder.folder(&state, &within.at).await,
-        LinkContent::Uploads => Ok(holder.upload_page(String::new(), Vec::new(), String::new())),
-        _ => Ok(holder.front(String::new())),
+    let visitor = LinkVisitor::of(&state, address.0, page, &parts).await?;
+    match visitor.opened.content {
+        LinkContent::Folder if !visitor.opened.has_password => visitor.folder(&state, &within.at).await,
+        LinkContent::Uploads => Ok(visitor.upload_page(String::new(), Vec::new(), String::new())),
+        _ => Ok(visitor.front(String::new())),
     }
 }
 
@@ -176,17 +176,17 @@ pub async fn download(
     request: Request,
 ) -> PageResult<Response> {
     let (parts, body) = request.into_parts();
-    let mut holder = Holder::of(&state, address.0, page, &parts).await?;
+    let mut visitor = LinkVisitor::of(&state, address.0, page, &parts).await?;
     let fields = fields::read(body, request_body::MAX_ANONYMOUS_BODY).await?;
-    holder.proof.password = fields.text("password");
+    visitor.proof.password = fields.text("password");
     let document = fields.trimmed("document");
-    if holder.opened.content == LinkContent::Folder && document.is_empty() {
-        return holder.folder(&state, &fields.trimmed("at")).await;
+    if visitor.opened.content == LinkContent::Folder && document.is_empty() {
+        return visitor.folder(&state, &fields.trimmed("at")).await;
     }
     let document = if document.is_empty() { None } else { Some(document.parse().map_err(|_| ended())?) };
-    match state.repository().download_link(&holder.proof, document).await {
+    match state.repository().download_link(&visitor.proof, document).await {
         Ok(content) => Ok(send::content(&Method::GET, &parts.headers, content, false).await?),
-        Err(error) => holder.refused(error),
+        Err(error) => visitor.refused(error),
     }
 }
 
@@ -198,15 +198,15 @@ pub async fn view(
     request: Request,
 ) -> PageResult<Response> {
     let (parts, _) = request.into_parts();
-    let holder = Holder::of(&state, address.0, page, &parts).await?;
-    if holder.opened.has_password || holder.opened.is_counted {
+    let visitor = LinkVisitor::of(&state, address.0, page, &parts).await?;
+    if visitor.opened.has_password || visitor.opened.is_counted {
         return Err(ended().into());
     }
-    let content = state.repository().download_link(&holder.proof, None).await?;
-    Ok(send::content(&Method::GET, &parts.headers, content, true).await?)
+    let content = state.repository().view_link(&visitor.proof).await?;
+    Ok(send::content(&parts.method, &parts.headers, content, true).await?)
 }
 
-/// Stores the files that the holder of a link sends.
+/// Stores the files that the visitor of a link sends.
 pub async fn receive(
     State(state): State<AppState>,
     address: Path<(String, String)>,
@@ -214,19 +214,19 @@ pub async fn receive(
 ) -> PageResult<Response> {
     let (mut parts, body) = request.into_parts();
     let page = Page::from_request_parts(&mut parts, &state).await.unwrap_or_else(|never| match never {});
-    let mut holder = Holder::of(&state, address.0, page, &parts).await?;
+    let mut visitor = LinkVisitor::of(&state, address.0, page, &parts).await?;
     let request = Request::from_parts(parts, body);
-    if holder.opened.content != LinkContent::Uploads {
+    if visitor.opened.content != LinkContent::Uploads {
         return Err(ended().into());
     }
     let mut typed = Sending::default();
-    match store(&state, &mut holder, request, &mut typed).await {
-        Ok(()) => Ok(holder.upload_page(String::new(), typed.sent, String::new())),
+    match store(&state, &mut visitor, request, &mut typed).await {
+        Ok(()) => Ok(visitor.upload_page(String::new(), typed.sent, String::new())),
         Err(error) => {
             let status = error::status(&error);
             error::log(&error, status);
-            let fault = refuse::message_for(&holder.page, &error);
-            let mut response = holder.upload_page(typed.sender, typed.sent, fault);
+            let fault = refuse::message_for(&visitor.page, &error);
+            let mut response = visitor.upload_page(typed.sender, typed.sent, fault);
             *response.status_mut() = status;
             error::add_retry_after(&error, &mut response);
             Ok(response)
@@ -242,72 +242,67 @@ struct Sending {
 }
 
 /// Stores the files of the form one after the other. Password and name stand before them.
-async fn store(state: &AppState, holder: &mut Holder, request: Request, typed: &mut Sending) -> Result<()> {
+async fn store(state: &AppState, visitor: &mut LinkVisitor, request: Request, typed: &mut Sending) -> Result<()> {
     let ahead = ReadAheadLimit::default();
-    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
-        Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
-    })?;
+    let mut parts = file_form::open(state, request, &ahead).await?;
     let mut link = None;
     while let Some(mut part) = parts.next_field().await.map_err(broken)? {
         ahead.caught_up();
         match part.name().unwrap_or_default() {
-            "password" => holder.proof.password = short(&mut part, &ahead, 4_096).await?,
+            "password" => visitor.proof.password = short(&mut part, &ahead, 4_096).await?,
             "sender" => {
-                typed.sender =
-                    short(&mut part, &ahead, 4 * MAX_SENDER).await?.trim().chars().take(MAX_SENDER).collect();
+                let sender = short(&mut part, &ahead, 4 * MAX_SENDER).await?;
+                typed.sender = sender.trim().chars().take(MAX_SENDER).collect();
             }
             "file" => {
                 let link = match link.as_ref() {
                     Some(link) => link,
-                    None => link.insert(state.repository().upload_link(&holder.proof).await?),
+                    None => link.insert(state.repository().upload_link(&visitor.proof).await?),
                 };
-                // Some browsers send a whole path; only its last segment is the name.
-                let sent = part.file_name().unwrap_or_default();
-                let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
+                let name = take_file(link, &mut part, &ahead, visitor, &typed.sender).await?;
                 // Not the name under which the file is stored: it would tell what else is in the folder.
-                let shown = name.as_str().to_owned();
-                let comment = match typed.sender.as_str() {
-                    "" => holder.page.s("link.sent-by-link").to_owned(),
-                    sender => holder.page.f1("link.sent-by", sender),
-                };
-                let options = UploadOptions {
-                    media_type: part.content_type().map(ToOwned::to_owned),
-                    comment: comment.chars().take(MAX_COMMENT).collect(),
-                    ..UploadOptions::default()
-                };
-                let mut upload = link.begin(name, options, &holder.proof.client).await?;
-                let written = async {
-                    while let Some(chunk) = part.chunk().await.map_err(broken)? {
-                        ahead.caught_up();
-                        upload.write(chunk).await?;
-                    }
-                    Ok(upload)
-                };
-                match written.await {
-                    Ok(upload) => {
-                        link.finish(upload).await?;
-                        typed.sent.push(shown);
-                    }
-                    Err(error) => {
-                        link.take_back().await?;
-                        return Err(error);
-                    }
-                }
+                typed.sent.push(name);
             }
             _ => {}
         }
-        while part.chunk().await.map_err(broken)?.is_some() {
-            ahead.caught_up();
-        }
+        file_form::drain(&mut part, &ahead).await?;
     }
-    if typed.sent.is_empty() { Err(Error::invalid("no file was chosen")) } else { Ok(()) }
+    if typed.sent.is_empty() { Err(file_form::no_file()) } else { Ok(()) }
+}
+
+/// Stores one file, and returns its name as it was sent.
+async fn take_file(
+    link: &UploadLink,
+    part: &mut Part<'_>,
+    ahead: &ReadAheadLimit,
+    visitor: &LinkVisitor,
+    sender: &str,
+) -> Result<String> {
+    let name = file_form::name_of(part)?;
+    let shown = name.as_str().to_owned();
+    let comment = match sender {
+        "" => visitor.page.s("link.sent-by-link").to_owned(),
+        sender => visitor.page.f1("link.sent-by", sender),
+    };
+    let options = UploadOptions {
+        media_type: part.content_type().map(ToOwned::to_owned),
+        comment: comment.chars().take(MAX_COMMENT).collect(),
+        ..UploadOptions::default()
+    };
+    let mut upload = link.begin(name, options, &visitor.proof.client).await?;
+    while let Some(chunk) = part.chunk().await.map_err(broken)? {
+        ahead.caught_up();
+        upload.write(chunk).await?;
+    }
+    upload.finish().await?;
+    Ok(shown)
 }
 
 fn ended() -> Error {
     Error::not_found("this link has ended or was revoked: ask the sender for a new one").with_code(Code::LinkEnded)
 }
 
-impl SharedPage<'_> {
+impl LinkFrontPage<'_> {
     /// Returns whether the page shows the document itself.
     const fn is_wide(&self) -> bool {
         matches!(self.shown, Shown::Image | Shown::Audio | Shown::Video)

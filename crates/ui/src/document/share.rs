@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
-use model::{Code, Error, ErrorKind, Id, NodeKind, PrincipalKind, Result, Right, Role};
+use model::{Code, Error, ErrorKind, Id, NodeKind, PrincipalKind, Result, Right, Role, Timestamp};
 use repository::{Item, Target};
 
 use super::links::{self, LinkRow, USUAL_DAYS};
@@ -30,6 +30,8 @@ struct Holder {
     role_name: String,
     /// The roles, with that of the holder chosen.
     roles: Vec<Choice>,
+    /// End of the grant; `None` for one without end.
+    until: Option<Timestamp>,
 }
 
 /// The people and groups with a role, for those who may change that.
@@ -61,6 +63,8 @@ struct Done {
     /// Name as it was typed, if it has to be corrected.
     who: String,
     role: Option<Id>,
+    /// Last day as it was typed, likewise.
+    until: String,
 }
 
 #[derive(Template)]
@@ -135,6 +139,7 @@ async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
         role: grant.role,
         role_name: role_name(page, grant.role, &grant.role_name),
         roles: role_choices(page, &roles, grant.role),
+        until: grant.until,
     });
     let holders = holders.collect();
     let from = match table.own {
@@ -171,9 +176,10 @@ pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let item = find(&visit, &id).await?;
     let (who, role) = (fields.trimmed("who"), fields.id("role")?);
-    let given = give(&visit, &item, &who, role).await;
+    let until = fields.trimmed("until");
+    let given = give(&visit, &item, &who, role, &until).await;
     let said = visit.page.f2("share.done", &who, item.shown_name());
-    finish(visit, item.id, given, Done { said, who, role: Some(role), ..Done::default() }).await
+    finish(visit, item.id, given, Done { said, who, role: Some(role), until, ..Done::default() }).await
 }
 
 /// Replaces a role by another one.
@@ -207,7 +213,7 @@ async fn finish(visit: Visit, item: Id, result: Result<()>, done: Done) -> PageR
                 }
                 found => found?,
             };
-            let done = Done { who: String::new(), ..done };
+            let done = Done { who: String::new(), until: String::new(), ..done };
             let parts = parts_of(&visit, &item, &done).await?;
             if parts.is_empty() {
                 let flash = Flash::new("toast.no-longer-shared", "");

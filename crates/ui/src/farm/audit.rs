@@ -1,7 +1,6 @@
 //! Audit log of the farm (events outside of content): a filtered page, and an export for spreadsheets.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use askama::Template;
 use axum::extract::Query;
@@ -22,8 +21,6 @@ use super::storage;
 
 /// URL of the page.
 const HERE: &str = "/farm/audit";
-/// A day, as days are stored.
-const DAY: Duration = Duration::from_hours(24);
 /// Events per page.
 const PAGE: usize = 100;
 
@@ -103,7 +100,7 @@ impl View {
             text: Some(self.about.clone()),
             about,
             from: day(&self.from)?.map(|day| zone.start_of_stored(day)),
-            until: day(&self.to)?.map(|day| zone.start_of_stored(day.after(DAY))),
+            until: day(&self.to)?.map(|day| zone.end_of_stored(day)),
         })
     }
 

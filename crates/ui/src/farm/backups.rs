@@ -42,13 +42,16 @@ struct BackupsPage<'a> {
     page: &'a Page,
     lines: Vec<BackupLine>,
     next: Option<String>,
-    /// Time of the newest backup that is kept.
+    /// Time of the newest backup that is kept and has the documents.
     newest: Option<Timestamp>,
+    /// Time of a newer one that is kept and has the databases only.
+    newest_databases: Option<Timestamp>,
 }
 
 /// Returns a backup as it is shown.
 pub fn line(page: &Page, backup: Backup) -> BackupLine {
     let (state, tone) = match backup.state {
+        BackupState::Running if !backup.is_alive(Timestamp::now()) => (page.s("backup.interrupted"), "bad"),
         BackupState::Running => (page.s("backup.running"), "accent"),
         BackupState::Kept if backup.needs_stores => (page.s("backup.kept-databases"), ""),
         BackupState::Kept => (page.s("backup.kept"), ""),
@@ -67,9 +70,9 @@ pub async fn show(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
     let more = backups.len() > PAGE;
     backups.truncate(PAGE);
     let next = backups.last().filter(|_| more).map(|last| last.id.to_string());
-    let kept = backups.iter().find(|backup| backup.state == BackupState::Kept && before.is_none());
-    let newest = kept.map(|backup| backup.started_at);
+    let kept = visit.session.newest_backups().await?;
+    let newest_databases = kept.databases.filter(|at| kept.whole.is_none_or(|whole| whole < *at));
     let page = &visit.page;
     let lines = backups.into_iter().map(|backup| line(page, backup)).collect();
-    Ok(html(&BackupsPage { page, lines, next, newest }))
+    Ok(html(&BackupsPage { page, lines, next, newest: kept.whole, newest_databases }))
 }

@@ -106,7 +106,7 @@ pub async fn make(sent: SubmittedForm) -> PageResult {
     let typed = Typed::of(&fields);
     let has_password = !fields.text("password").is_empty();
     if !has_password {
-        // The link that follows needs it: otherwise there would be an account without one.
+        // Asked before the account is made: if the link were refused afterwards, the account would have no password.
         visit.session.require_fresh("make a link for a new password")?;
     }
     let new = NewAccount {
@@ -118,7 +118,12 @@ pub async fn make(sent: SubmittedForm) -> PageResult {
     };
     match visit.session.create_account(new).await {
         // Without a password, the user sets one by a link.
-        Ok(account) if !has_password => show_password_link(&mut visit, account).await,
+        Ok(account) if !has_password => {
+            let (id, name) = (account.id, account.display_name.clone());
+            // The account is there, whatever becomes of its link.
+            let shown = show_password_link(&mut visit, account).await;
+            shown.or_else(|_| Ok(done(&format!("/farm/users/{id}"), &Flash::new("toast.no-password-link", name))))
+        }
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.created", account.display_name))),
         Err(error) => {
             navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;

@@ -1,23 +1,18 @@
 //! Receiving small images, such as logos and portraits, with forms.
 
-use axum::extract::{FromRequest, Multipart, Request};
-use model::{Code, Error, MAX_IMAGE_BYTES, Result};
+use axum::extract::Request;
+use model::{MAX_IMAGE_BYTES, Result};
 
+use super::file_form::{self, broken};
 use super::visit::Visit;
 use http_core::identity::csrf;
-use http_core::server::request_body::{self, ReadAheadLimit};
+use http_core::server::request_body::ReadAheadLimit;
 use http_core::server::state::AppState;
 
 /// Reads the file of a form, at most a byte more than an image may have.
 pub async fn receive(state: &AppState, visit: &Visit, request: Request) -> Result<Vec<u8>> {
     let ahead = ReadAheadLimit::default();
-    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
-        Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
-    })?;
-    let broken = |error| {
-        request_body::refused(&error)
-            .unwrap_or_else(|| Error::invalid("the upload did not arrive complete: send it again").with_source(error))
-    };
+    let mut parts = file_form::open(state, request, &ahead).await?;
     let mut token = String::new();
     while let Some(mut part) = parts.next_field().await.map_err(broken)? {
         ahead.caught_up();
@@ -36,5 +31,5 @@ pub async fn receive(state: &AppState, visit: &Visit, request: Request) -> Resul
             _ => {}
         }
     }
-    Err(Error::invalid("no file was chosen"))
+    Err(file_form::no_file())
 }

@@ -11,6 +11,7 @@ pub mod error_page;
 pub mod escape;
 pub mod fault;
 pub mod fields;
+pub mod file_form;
 pub mod flash;
 pub mod form;
 pub mod format;

@@ -1,10 +1,10 @@
 //! The form for rows, sent with a file.
 
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::Request;
 use axum::http::header;
-use model::{Code, Error, Result};
+use model::Result;
 
-use crate::browse::upload::{broken, short};
+use crate::frame::file_form::{self, broken, short};
 use crate::frame::visit::Visit;
 use http_core::identity::csrf;
 use http_core::protocol::content_type;
@@ -32,9 +32,7 @@ pub fn takes_files(request: &Request) -> bool {
 /// no form.
 pub async fn receive(state: &AppState, visit: &Visit, request: Request) -> Result<SentRows> {
     let ahead = ReadAheadLimit::default();
-    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|error| {
-        Error::invalid("the rows must be sent as a form").with_code(Code::UnsupportedMediaType).with_source(error)
-    })?;
+    let mut parts = file_form::open(state, request, &ahead).await?;
     let (mut sent, mut allowed) = (SentRows { text: String::new(), file: None }, false);
     while let Some(mut part) = parts.next_field().await.map_err(broken)? {
         ahead.caught_up();

@@ -62,6 +62,8 @@ struct Editor<'a> {
     is_page: bool,
     tools: [Tool; 10],
     kinds: [PartKind; 7],
+    /// The user, for what scripts keep of a text.
+    user: Id,
     /// Path of the folder of the page, where pictures are stored.
     folder: &'a str,
     /// Path of its site, in which links start from the folder.
@@ -145,7 +147,7 @@ pub async fn ask(mut visit: Visit, Path(id): Path<String>) -> PageResult {
             "\"{}\" is not in UTF-8, or its lines end in several ways: edit it with another program, which keeps that",
             item.name
         );
-        return Err(Error::conflict(message).with_code(Code::NoText).into());
+        return Err(Error::conflict(message).with_code(Code::NotEditable).into());
     };
     let draft = Draft {
         text,
@@ -204,6 +206,7 @@ async fn show_editor(visit: &mut Visit, id: Id, mut draft: Draft, status: Status
         max_comment: MAX_COMMENT,
         save,
         may_publish: has_drafts && settings.may_publish(item.rights),
+        user: visit.session.principal().id,
         item,
     });
     *response.status_mut() = status;
@@ -266,7 +269,7 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     };
     let status = error::status(&error);
     error::log(&error, status);
-    // What cannot even be found any more has no editor; scripts have kept the text.
+    // What cannot even be found any more has no editor. Scripts keep the text until the window is closed.
     let Ok(present) = visit.session.item(&Target::Id(id)).await else { return Err(error.into()) };
     draft.is_overtaken = error.code() == Code::PreconditionFailed;
     match draft.is_overtaken {

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, Query};
 use model::{Code, Error, Id, PrincipalKind, Result, Right, Timestamp};
-use repository::{Item, Target};
+use repository::{Item, RoleGrant, Target};
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
@@ -16,6 +16,7 @@ use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::rights::{role_choices, role_name, words};
 use crate::wording::{names, people};
+use http_core::transfer::typed;
 
 /// Query parameters: the user or group to explain.
 #[derive(Deserialize)]
@@ -33,6 +34,7 @@ struct Row {
     role_name: String,
     at: Timestamp,
     by: String,
+    until: Option<Timestamp>,
 }
 
 /// Explanation of a user's rights.
@@ -79,6 +81,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
             role_name: role_name(&visit.page, grant.role, &grant.role_name),
             at: grant.granted_at,
             by: names::name_of(&names, grant.granted_by),
+            until: grant.until,
         }
     });
     let rows = rows.collect();
@@ -145,12 +148,14 @@ async fn explain(visit: &Visit, target: &Target, way: &[Item], text: &str) -> Re
     })
 }
 
-async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) -> Result<Form<'a>> {
+async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id, until: &str) -> Result<Form<'a>> {
     let page = &visit.page;
     let choices = role_choices(page, &visit.session.roles().await?, chosen);
     let mut field =
         Field::of("who", page.s("permissions.who"), Input::Suggest(people::suggestions(&visit.session).await?));
     who.clone_into(&mut field.value);
+    let mut end = Field::of("until", page.s("permissions.until"), Input::Line("date"));
+    until.clone_into(&mut end.value);
     Ok(Form {
         page,
         title: page.f1("permissions.grant-on", item.name.clone()),
@@ -159,6 +164,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
         fields: vec![
             field.required().hint(page.s("permissions.who-hint")),
             Field::of("role", page.s("permissions.role"), Input::Radio(choices)),
+            end.hint(page.s("permissions.until-hint")),
         ],
         submit: page.s("permissions.grant").into(),
         danger: false,
@@ -170,7 +176,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
 /// Shows the form for granting a role.
 pub async fn ask_grant(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::ManagePermissions).await?;
-    Ok(html(&grant_form(&visit, &item, "", model::Role::READ).await?))
+    Ok(html(&grant_form(&visit, &item, "", model::Role::READ, "").await?))
 }
 
 /// Grants a role. An item that inherits first gets unique permissions, copied from the inherited ones.
@@ -178,23 +184,30 @@ pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
     let (who, role) = (fields.trimmed("who"), fields.id("role")?);
-    match give(&visit, &item, &who, role).await {
+    let until = fields.trimmed("until");
+    match give(&visit, &item, &who, role, &until).await {
         Ok(()) => Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.granted", who))),
-        Err(error) => refuse::show_form_again(grant_form(&visit, &item, &who, role).await?, error),
+        Err(error) => refuse::show_form_again(grant_form(&visit, &item, &who, role, &until).await?, error),
     }
 }
 
-/// Gives a person or group a role on an item. One that inherits gets permissions of its own first.
-pub async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
-    let person = visit.session.find_principal(who).await?;
-    let target = Target::Id(item.id);
-    match visit.session.grant(&target, person, role).await {
-        Err(error) if error.code() == Code::Inherits => {
-            visit.session.break_inheritance(&target, true).await?;
-            visit.session.grant(&target, person, role).await
-        }
-        result => result,
+/// Gives a person or group a role on an item, until the end of a day as it was typed; empty for no end. An item that
+/// inherits gets permissions of its own first.
+pub async fn give(visit: &Visit, item: &Item, who: &str, role: Id, until: &str) -> Result<()> {
+    let principal = visit.session.find_principal(who).await?;
+    let until = last_day(visit, until)?;
+    visit.session.share_with(&Target::Id(item.id), RoleGrant { principal, role, until }).await
+}
+
+/// Returns the end of a day in the zone of the page; `None` for an empty text.
+fn last_day(visit: &Visit, text: &str) -> Result<Option<Timestamp>> {
+    if text.is_empty() {
+        return Ok(None);
     }
+    let day = typed::day(text).ok_or_else(|| {
+        Error::invalid(format!("\"{text}\" is not a date: write it like 2026-03-01")).with_code(Code::InvalidTime)
+    })?;
+    Ok(Some(visit.page.zone.end_of_stored(day)))
 }
 
 /// Revokes a role.

@@ -14,10 +14,17 @@ use crate::wire::bodies::{self, LockInfo};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::HEAD;
 
+/// Maximum duration in seconds of a lock at an edit address.
+const MAX_LOCK_AT_EDIT_ADDRESS: u64 = 20 * 60;
+
 /// Creates a lock, or refreshes the one named in the `If` field.
 pub async fn lock(ask: DavRequest, body: Body) -> DavResult {
     ask.require_preconditions().await?;
-    let seconds = headers::timeout(&ask.parts.headers)?;
+    let mut seconds = headers::timeout(&ask.parts.headers)?;
+    if ask.edit_href().is_some() {
+        // The program refreshes the lock in time, and so keeps its address, which ends an hour after its last use.
+        seconds = seconds.min(MAX_LOCK_AT_EDIT_ADDRESS);
+    }
     let Some(LockInfo { exclusive, owner }) = ask.xml(body, bodies::lock).await? else {
         return refresh(&ask, seconds).await;
     };

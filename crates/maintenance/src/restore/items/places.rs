@@ -7,8 +7,8 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
-use model::{Code, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
-use repository::{ColumnChange, Item, Sort, Target, is_built_in_column, named_columns};
+use model::{Code, ColumnRole, ColumnValue, Error, Id, Name, NodeKind, NodePath, Result, SitePath, Timestamp};
+use repository::{ColumnChange, Item, RoleGrant, Sort, Target, is_built_in_column, named_columns};
 
 use super::context::Walk;
 use super::destination::{Columns, Place};
@@ -243,10 +243,15 @@ impl Walk<'_> {
             return Ok(false);
         }
         let table = self.session.permissions(&target).await?;
-        let made = (self.session.principal().id, model::Role::FULL_CONTROL);
+        let made = self.full_control();
         let wanted = self.mapped_grants(row, &path.to_string()).await?.unwrap_or_default();
-        let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
-        let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
+        let present = table.grants.iter().map(|grant| RoleGrant {
+            principal: grant.principal,
+            role: grant.role,
+            until: grant.until,
+        });
+        let present: Vec<RoleGrant> = present.collect();
+        let is_ours = |grant: &RoleGrant| *grant == made || wanted.contains(grant);
         // The role of its creation is taken away at the end, when all others are there. With fewer, somebody was taken
         // out since.
         let is_complete = present.len() == wanted.len() && wanted.iter().all(|grant| present.contains(grant));
@@ -261,24 +266,30 @@ impl Walk<'_> {
             Err(error) if error.code() == Code::OwnPermissions => {}
             Err(error) => return Err(error),
         }
-        for (principal, role) in &grants {
-            self.session.grant(target, *principal, *role).await?;
+        for grant in &grants {
+            self.session.grant_until(target, *grant).await?;
         }
         // The creator initially has full control.
-        let me = self.session.principal().id;
-        if !grants.is_empty() && !grants.contains(&(me, model::Role::FULL_CONTROL)) {
-            self.session.revoke(target, me, model::Role::FULL_CONTROL).await?;
+        let made = self.full_control();
+        let is_kept = |grant: &RoleGrant| (grant.principal, grant.role) == (made.principal, made.role);
+        if !grants.is_empty() && !grants.iter().any(is_kept) {
+            self.session.revoke(target, made.principal, made.role).await?;
         }
         Ok(())
+    }
+
+    /// Returns what the caller has on an item that the caller has just created.
+    fn full_control(&self) -> RoleGrant {
+        RoleGrant { principal: self.session.principal().id, role: model::Role::FULL_CONTROL, until: None }
     }
 
     /// Returns the item's own permissions in the set, limited to users, groups and roles that still exist, or none when
     /// it inherited. `place` is its path in the farm.
     #[boxed]
-    pub async fn mapped_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
-        let id = row.id;
+    pub async fn mapped_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<RoleGrant>>> {
+        let (id, now) = (row.id, Timestamp::now());
         let read = move |reader: &mut Reader<'_>| match scope::of_node(reader, id)? {
-            Some(own) => Ok(Some(scope::grants(reader, own)?)),
+            Some(own) => Ok(Some(scope::grants(reader, own, now)?)),
             None => Ok(None),
         };
         let Some(rows) = self.source.database.read_long(read).await? else { return Ok(None) };
@@ -288,7 +299,7 @@ impl Walk<'_> {
         let mut grants = Vec::new();
         for grant in rows {
             if known.contains_key(&grant.principal_id) && roles.contains(&grant.role_id) {
-                grants.push((grant.principal_id, grant.role_id));
+                grants.push(RoleGrant::from(grant));
             } else {
                 self.note(format!(
                     "a permission on \"{place}\" was not restored: its user, group or role no longer exists"

@@ -26,8 +26,8 @@ pub enum PreviewKind {
     Table,
     /// Lines of text, with the language in which they are coloured.
     Text(Option<&'static str>),
-    /// What is read of an office document, an archive or a mail message.
-    Office(TextFormat),
+    /// What a child process extracts from an office document, an archive or a mail message.
+    Extracted(TextFormat),
 }
 
 /// Image types that browsers display. None of them, including SVG, runs scripts when used as an image.
@@ -91,10 +91,10 @@ pub fn of(media_type: &str, name: &str) -> PreviewKind {
     }
     let office = OFFICE.iter().any(|beginning| guessed.starts_with(beginning));
     if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
-        return PreviewKind::Office(format);
+        return PreviewKind::Extracted(format);
     }
     if let Some(format) = container(name, &extension) {
-        return PreviewKind::Office(format);
+        return PreviewKind::Extracted(format);
     }
     let language = language::of(&extension);
     match extension.as_str() {
@@ -129,8 +129,8 @@ mod tests {
     fn documents_are_shown_by_type_and_name() {
         assert_eq!(of("image/PNG; x=y", "a"), PreviewKind::Image);
         assert_eq!(of("image/svg+xml", "a.svg"), PreviewKind::Image);
-        assert_eq!(of("application/gzip", "a.tar.gz"), PreviewKind::Office(TextFormat::TarGz));
-        assert_eq!(of("message/rfc822", "a.eml"), PreviewKind::Office(TextFormat::Email));
+        assert_eq!(of("application/gzip", "a.tar.gz"), PreviewKind::Extracted(TextFormat::TarGz));
+        assert_eq!(of("message/rfc822", "a.eml"), PreviewKind::Extracted(TextFormat::Email));
         assert_eq!(of("application/gzip", "a.gz"), PreviewKind::Other);
         assert_eq!(of("application/octet-stream", "a.pdf"), PreviewKind::Pdf);
         assert_eq!(of("text/html", "a.html"), PreviewKind::Text(Some("xml")));
@@ -140,11 +140,14 @@ mod tests {
         assert_eq!(of("application/octet-stream", "a.zig"), PreviewKind::Text(None));
         assert_eq!(of("application/vnd.ms-excel", "a.csv"), PreviewKind::Table);
         assert_eq!(of("video/mp4", "a.mp4"), PreviewKind::Video);
-        assert_eq!(of("application/octet-stream", "a.docx"), PreviewKind::Office(TextFormat::Docx));
-        assert_eq!(of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"), PreviewKind::Office(TextFormat::Ods));
+        assert_eq!(of("application/octet-stream", "a.docx"), PreviewKind::Extracted(TextFormat::Docx));
+        assert_eq!(
+            of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"),
+            PreviewKind::Extracted(TextFormat::Ods)
+        );
         assert_eq!(
             of("application/vnd.ms-excel.sheet.macroenabled.12", "a.xlsm"),
-            PreviewKind::Office(TextFormat::Xlsx)
+            PreviewKind::Extracted(TextFormat::Xlsx)
         );
         assert_eq!(of("application/msword", "a.doc"), PreviewKind::Other);
         for other in [("application/vnd.rar", "a.rar"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {

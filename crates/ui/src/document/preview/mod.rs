@@ -29,13 +29,12 @@ const MAX_BYTES: u64 = 256 << 10;
 /// Limit on displayed lines.
 const MAX_LINES: usize = 2_000;
 
-/// The answer for a kind of document that has no preview.
-const NO_PREVIEW: Preview = Preview::Unavailable("preview.none");
-
 /// Preview of a document.
 pub enum Preview {
-    /// None: what is shown is no document, or the page says elsewhere why its content cannot be read.
+    /// No preview area: the item is no document, or a note above says why its content cannot be read.
     Nothing,
+    /// This kind of document has no preview.
+    Unsupported,
     /// None, although this kind of document has previews. Holds the text key of the reason.
     Unavailable(&'static str),
     /// The document is empty.
@@ -72,7 +71,7 @@ pub enum Preview {
 impl Preview {
     /// Returns whether there is a preview.
     pub fn is_shown(&self) -> bool {
-        !matches!(self, Self::Nothing | Self::Unavailable(_))
+        !matches!(self, Self::Nothing | Self::Unsupported | Self::Unavailable(_))
     }
 }
 
@@ -91,12 +90,12 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         return Preview::Empty;
     }
     match kind {
-        PreviewKind::Other => NO_PREVIEW,
+        PreviewKind::Other => Preview::Unsupported,
         PreviewKind::Image => Preview::Image(address),
         PreviewKind::Audio => Preview::Audio(address),
         PreviewKind::Video => Preview::Video(address),
         PreviewKind::Pdf => Preview::Pdf(address),
-        PreviewKind::Office(format) => match session.text(&Target::Id(item.id), format).await {
+        PreviewKind::Extracted(format) => match session.text(&Target::Id(item.id), format).await {
             Ok(found) => words(found),
             Err(error) => unavailable_reason(&error),
         },
@@ -167,9 +166,9 @@ async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
 
 fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
     if kind == PreviewKind::Unknown && !decode::is_plain(bytes, cut) {
-        return NO_PREVIEW;
+        return Preview::Unsupported;
     }
-    let Some(text) = decode::decode(bytes, cut) else { return NO_PREVIEW };
+    let Some(text) = decode::decode(bytes, cut) else { return Preview::Unsupported };
     match kind {
         PreviewKind::Markdown => Preview::Markdown(markdown::excerpt(&text), cut),
         PreviewKind::Table => match table::read(&text) {
@@ -178,7 +177,7 @@ fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
         },
         PreviewKind::Text(language) => lines(&text, language, cut),
         PreviewKind::Unknown => lines(&text, None, cut),
-        _ => NO_PREVIEW,
+        _ => Preview::Unsupported,
     }
 }
 
@@ -212,6 +211,6 @@ mod tests {
         let (lines, cut) = shown(long.as_bytes());
         assert_eq!((lines.len(), cut), (MAX_LINES, true));
         assert_eq!(shown(b"a\nb\n"), (vec!["a".to_owned(), "b".to_owned()], false));
-        assert!(matches!(text(PreviewKind::Text(None), b"a\0b", false), Preview::Unavailable(_)));
+        assert!(matches!(text(PreviewKind::Text(None), b"a\0b", false), Preview::Unsupported));
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::part::{PartFault, PartResult, Surroundings, entries, find, read, render};
-use crate::browse::heads::{self, Head, Heads};
+use crate::browse::heads::{self, Head, HeadContext};
 use crate::browse::listing::{self, Row};
 use crate::browse::row_cells::{self, CellContent};
 use crate::browse::totals::{self, Totals};
@@ -170,7 +170,7 @@ async fn draw(
         // The rows are worth showing without them.
         Err(_) => None,
     };
-    let titles = Heads { page, here: &here, place, managed: None, view: &view, own: &found.columns };
+    let titles = HeadContext { page, here: &here, place, managed: None, view: &view, own: &found.columns };
     let (heads, sized) = heads::heads(&titles, &shown);
     let named = found.columns.iter().find(|column| column.role == Some(ColumnRole::Title));
     render(&ListingPart {

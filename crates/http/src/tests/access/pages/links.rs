@@ -253,6 +253,11 @@ async fn a_link_for_a_new_password_is_for_one_user_and_works_once() {
             }
         }
         look(&farm, &url, None).await.expect(404);
+        if end == "disabled" {
+            let change = repository::AccountChange { disabled: Some(false), ..Default::default() };
+            admin.update_account(account, change).await.map(drop).unwrap();
+            look(&farm, &url, None).await.expect(404);
+        }
     }
     drop(ground);
 }

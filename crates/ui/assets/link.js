@@ -1,11 +1,15 @@
 // The page of a link: its form is answered with a download, which leaves the page as it is. What was said of the password
-// before is not true any more. A form that sends files says so until it is answered.
+// before is not true any more. A form that sends files says so until it is answered, and is sent once.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (!form.matches("[data-shared]")) return;
-  form.querySelector(".note")?.remove();
-  if (!form.dataset.sending) return;
+  if (!form.matches("[data-link-form]")) return;
   const button = event.submitter;
+  if (button?.getAttribute("aria-disabled") === "true") {
+    event.preventDefault();
+    return;
+  }
+  form.querySelector(".note")?.remove();
+  if (!form.dataset.sending || !button) return;
   button.textContent = form.dataset.sending;
   button.setAttribute("aria-disabled", "true");
   button.setAttribute("aria-live", "polite");

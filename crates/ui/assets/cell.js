@@ -1,5 +1,7 @@
 // Values in a listing are edited where they stand: the field comes from the page that the value links to. Enter saves,
-// Escape leaves. Without script the link leads to that page.
+// Escape leaves, and so does the choice of an option; who goes elsewhere saves what was changed. Without script the link
+// leads to that page.
+import { tell } from "./toast.js";
 import { forget } from "./undo.js";
 
 let open;
@@ -87,10 +89,17 @@ async function edit(link) {
     release();
     cell.classList.remove("edited");
     cell.replaceChildren(...content);
-    cell.querySelector("[data-cell]")?.focus();
+    // Not away from another cell that is edited by now.
+    if (!open || open === restore) cell.querySelector("[data-cell]")?.focus();
   };
-  open = () => close(before);
+  const restore = () => close(before);
+  open = restore;
   const refuse = (text) => {
+    // The next cell is edited already.
+    if (!editor.isConnected) {
+      tell(text);
+      return;
+    }
     fault.textContent = text;
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-describedby", fault.id);
@@ -101,10 +110,11 @@ async function edit(link) {
   const store = async (again) => {
     const body = new URLSearchParams({ form_token: token, [name]: field.value, [was.name]: was.value });
     field.disabled = true;
-    const stored = await fetch(link.href, { method: "POST", body, headers: { accept: "application/problem+json" } }).catch(() => undefined);
+    // Sent to its end even if the page is left meanwhile.
+    const stored = await fetch(link.href, { method: "POST", body, keepalive: true, headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);
     if (stored.ok && !stored.redirected) {
-      open = undefined;
+      if (open === restore) open = undefined;
       forget();
       close([...(await parse(stored)).body.childNodes]);
       const line = cell.closest("tr");
@@ -126,8 +136,13 @@ async function edit(link) {
     }
     return refuse(problem.detail ?? `${stored.status}`);
   };
+  const first = field.value;
   const send = () => { store(false).catch((error) => refuse(String(error.message ?? error))); };
   save.addEventListener("click", send);
+  editor.addEventListener("focusout", (event) => {
+    const stays = editor.contains(event.relatedTarget) || !document.hasFocus();
+    if (!stays && editor.isConnected && !field.disabled && field.value !== first && !field.hasAttribute("aria-invalid")) send();
+  });
   cancel.addEventListener("click", (event) => {
     event.preventDefault();
     leave();
@@ -143,6 +158,15 @@ async function edit(link) {
   });
   field.focus();
   field.select?.();
+  if (!field.matches("select:not([multiple])")) return;
+  // One click opens the choices, the next one chooses and saves. Where they cannot be opened, the keys of a closed field
+  // change its value step by step, which must not be saved.
+  try {
+    field.showPicker();
+    field.addEventListener("change", send);
+  } catch {
+    // The button saves.
+  }
 }
 
 document.addEventListener("click", (event) => {

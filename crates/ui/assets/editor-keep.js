@@ -24,7 +24,7 @@ const kept = (() => {
 function keep() {
   try {
     if (area.value === stored && !isRefused) sessionStorage.removeItem(place);
-    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value }));
+    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value, sent }));
   } catch {
     // Without room for it there is still the text in the page.
   }
@@ -59,9 +59,12 @@ addEventListener("beforeunload", (event) => {
 });
 addEventListener("pageshow", () => { sent = false; });
 form.addEventListener("submit", () => {
-  keep();
+  clearTimeout(timer);
   sent = true;
+  keep();
 });
+// What was refused is not what the server has.
+if (isRefused) keep();
 editor.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "s") return;
   event.preventDefault();

@@ -14,6 +14,8 @@ function help() {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   document.body.append(dialog);
   dialog.showModal();
+  // The button that closes it stands at the end, and has the focus.
+  dialog.scrollTop = 0;
   return true;
 }
 

@@ -14,29 +14,48 @@ async function redraw(row) {
   if (fresh) row.querySelector(".item > :first-child").replaceWith(document.adoptNode(fresh));
 }
 
-export async function rename(row) {
+/** The labels of the row name it anew. */
+function relabel(row, before, now) {
+  const box = row.querySelector(".pick input");
+  box?.setAttribute("aria-label", box.getAttribute("aria-label").replace(before, () => now));
+  for (const label of row.querySelectorAll(".act .unseen")) label.textContent = label.textContent.replace(before, () => now);
+}
+
+export function rename(row) {
   const link = row.querySelector(".item > a");
   if (!row.dataset.can.split(" ").includes("edit") || row.querySelector(".cell-editor")) return;
   const address = `/items/${row.dataset.id}/rename`;
-  const answer = await fetch(address, { headers: { accept: "text/html" } });
-  const form = answer.ok && (await parse(answer)).getElementById("form");
-  if (!form) {
-    location.href = address;
-    return;
-  }
-  const value = (name, from = form) => from.querySelector(`[name=${name}]`)?.value ?? "";
-  let [was, token] = [value("was"), value("form_token")];
-  const before = value("name");
+  const value = (name, from) => from?.querySelector(`[name=${name}]`)?.value ?? "";
   const editor = document.createElement("div");
   editor.className = "cell-editor";
   const field = document.createElement("input");
-  Object.assign(field, { className: "input", value: value("name"), autocomplete: "off", dir: "auto" });
-  field.setAttribute("aria-label", form.querySelector(".field label").textContent);
+  Object.assign(field, { className: "input", value: link.textContent, autocomplete: "off", dir: "auto" });
   const fault = document.createElement("p");
   fault.className = "fault";
   fault.setAttribute("role", "alert");
   editor.append(field, fault);
   link.replaceWith(editor);
+  let before = link.textContent;
+  let was = "";
+  let token = "";
+  const select = () => {
+    const dot = field.value.lastIndexOf(".");
+    field.setSelectionRange(0, dot > 0 ? dot : field.value.length);
+  };
+  // One types at once; what the form says of the name comes meanwhile.
+  const load = async () => {
+    const answer = await fetch(address, { headers: { accept: "text/html" } });
+    const form = answer.ok && (await parse(answer)).getElementById("form");
+    if (!form) throw new Error("no form");
+    [was, token] = [value("was", form), value("form_token", form)];
+    field.setAttribute("aria-label", form.querySelector(".field label").textContent);
+    if (field.value === before && value("name", form) !== before) {
+      field.value = value("name", form);
+      select();
+    }
+    before = value("name", form);
+  };
+  const loaded = load().catch(() => { location.href = address; });
   const close = () => {
     editor.replaceWith(link);
     row.focus();
@@ -50,6 +69,7 @@ export async function rename(row) {
   const offline = document.getElementById("upload-queue")?.dataset.offline;
   const save = async (again) => {
     field.disabled = true;
+    await loaded;
     const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/" });
     const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);
@@ -57,6 +77,7 @@ export async function rename(row) {
       // Characters that turn the direction of text are shown as on every page.
       link.textContent = field.value.trim().replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
       link.href = `/items/${row.dataset.id}/open`;
+      relabel(row, before, field.value.trim());
       forget();
       if (kindOf(before) !== kindOf(field.value.trim())) redraw(row).catch(() => {});
       return close();
@@ -80,6 +101,5 @@ export async function rename(row) {
     event.preventDefault();
   });
   field.focus();
-  const dot = field.value.lastIndexOf(".");
-  field.setSelectionRange(0, dot > 0 ? dot : field.value.length);
+  select();
 }

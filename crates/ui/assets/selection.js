@@ -86,6 +86,11 @@ function clicked(event) {
   return refresh();
 }
 
+/** With Shift, a click marks rows and no text. */
+function pointed(event) {
+  if (event.shiftKey && event.target.closest("tr[data-id]") && !event.target.closest("a, input, select, textarea, .cell-editor")) event.preventDefault();
+}
+
 /** A double click opens what a row stands for. */
 function opened(event) {
   const row = event.target.closest("tr[data-id]");
@@ -143,6 +148,10 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     remove(first);
   }
+  if (event.key === "Escape" && any() && !typing(event.target)) {
+    event.preventDefault();
+    setAll(false);
+  }
   if (event.target !== document.body) return;
   const all = control && event.key.toLowerCase() === "a";
   if (!all && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
@@ -160,6 +169,7 @@ function start() {
     rows().forEach((row, i) => { row.tabIndex = i === 0 ? 0 : -1; });
     form.addEventListener("keydown", pressed);
     form.addEventListener("dblclick", opened);
+    form.addEventListener("mousedown", pointed);
     dragged();
   }
   form.addEventListener("click", clicked);

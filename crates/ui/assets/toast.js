@@ -18,6 +18,13 @@ function watch(toast) {
 
 document.querySelectorAll("[data-toast]").forEach(watch);
 
+const LATER = "strongroom-told";
+
+/** Says something on the next page. */
+export function tellLater(text) {
+  sessionStorage.setItem(LATER, text);
+}
+
 /** Says something. */
 export function tell(text) {
   const toast = document.createElement("div");
@@ -30,4 +37,10 @@ export function tell(text) {
 /** Says that the server does not answer. */
 export function unreachable() {
   tell(document.querySelector(".toasts").dataset.unreachable);
+}
+
+const told = sessionStorage.getItem(LATER);
+if (told && document.querySelector(".toasts")) {
+  sessionStorage.removeItem(LATER);
+  if (!document.querySelector("[data-toast]")) tell(told);
 }

@@ -9,7 +9,8 @@ const STORE = "strongroom-cut";
 let dragged;
 let over;
 
-const form = () => document.querySelector("form:has([data-listing])");
+/** The form of the listing; an empty folder has one, too. */
+const form = () => document.querySelector("form.drop-target");
 const rowOf = (event) => event.target.closest?.("[data-listing] tr[data-id]");
 const fill = (word, number) => form().dataset[word].replace("{0}", number.toLocaleString(document.documentElement.lang));
 

@@ -30,7 +30,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.repeat || event.key.toLowerCase() !== "z") return;
   if (event.defaultPrevented || typing(event.target) || document.querySelector("dialog[open], .grid.alive, .cell-editor")) return;
-  const token = document.querySelector("form:has([data-listing]) [name=form_token]")?.value;
+  const token = document.querySelector("form.drop-target [name=form_token]")?.value;
   const acts = read();
   const act = acts.pop();
   if (!act || !token) return;

@@ -1,16 +1,25 @@
-// Dropping and choosing files and whole folders: a queue that shows the progress, rate and time left of each file, two at a
-// time. Before a file is sent, the queue asks whether its name is taken, and then the person what to do. A connection that
+// Dropping, choosing and pasting files and whole folders: a queue that shows how many of how many files are sent, the time left,
+// and the progress of each file, two at a time. Before a file is sent, the queue asks whether its name is taken, and then the person what to do. A connection that
 // drops is taken up again where the server has the bytes, also after another page was opened: what is under way is kept by
 // store.js. The words come from the element `#upload-queue`, which every page has in the reader's language.
 import { forget, keep, kept } from "./store.js";
+import { tellLater } from "./toast.js";
 
 const panel = document.getElementById("upload-queue");
 let target = document.querySelector("[data-upload]");
 const PART = 32 * 2 ** 20;
+/** Files above this number are not kept for the next page: the browser would copy all of them. The page warns before it is left. */
+const MOST_KEPT = 200;
+/** Rows of files that are over; older ones make room. What failed stays. */
+const MOST_SHOWN = 50;
 const waiting = [];
 const jobs = new Set();
+/** Files and bytes of this queue, all and those that are over. */
+const total = { files: 0, bytes: 0, over: 0, sent: 0, stored: 0, failed: 0 };
+let begun;
 let running = 0;
 let leaving = false;
+let walking = 0;
 
 const say = panel?.dataset ?? {};
 const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => values[i]);
@@ -29,7 +38,35 @@ function left(seconds) {
   return seconds < 5400 ? fill(say.minutes, Math.round(seconds / 60)) : fill(say.hours, Math.round(seconds / 3600));
 }
 
+/** Draws how far all of it is. Many changes at once are drawn once. */
+let drawing;
+function draw() {
+  drawing ??= requestAnimationFrame(() => {
+    drawing = undefined;
+    const under = [...jobs].reduce((sum, job) => sum + (job.sent ?? 0), 0);
+    const sent = total.sent + under;
+    const share = total.bytes ? sent / total.bytes : total.over / Math.max(1, total.files);
+    const count = (number) => number.toLocaleString(document.documentElement.lang);
+    const words = [fill(say.count, count(total.over), count(total.files)), `${Math.floor(share * 100)} %`];
+    const seconds = (performance.now() - begun) / 1000;
+    if (sent > 0 && seconds > 2 && share < 1) words.push(left((seconds / sent) * (total.bytes - sent)));
+    const bar = panel.querySelector("[data-total]");
+    bar.value = share;
+    bar.hidden = jobs.size === 0;
+    panel.querySelector("[data-counts]").textContent = jobs.size > 0 ? words.join("\u00a0· ") : fill(say.count, count(total.stored), count(total.files));
+    panel.querySelector("[data-cancel-all]").hidden = jobs.size < 2;
+    const further = panel.querySelector("[data-further]");
+    further.hidden = waiting.length === 0;
+    further.textContent = fill(say.further, count(waiting.length));
+  });
+}
+
+/** Gives a file its row; at the latest when it is its turn. */
 function row(job) {
+  if (job.view) return;
+  const list = panel.querySelector("ul");
+  const ended = list.querySelectorAll("li:has(.done)");
+  if (ended.length >= MOST_SHOWN) ended[0].remove();
   const view = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
   const part = (name) => view.querySelector(`[data-part=${name}]`);
   job.view = { item: view, state: part("state"), bar: part("bar"), pause: part("pause"), cancel: part("cancel") };
@@ -38,15 +75,18 @@ function row(job) {
   job.view.bar.setAttribute("aria-label", name);
   job.view.pause.addEventListener("click", () => (job.paused ? resume(job) : pause(job)));
   job.view.cancel.addEventListener("click", () => cancel(job));
-  panel.querySelector("ul").append(view);
+  list.append(view);
 }
 
 function tell(job, text, kind = "soft number") {
+  if (!job.view) return;
   job.view.state.textContent = text;
   job.view.state.className = kind;
 }
 
 function progress(job, sent) {
+  job.sent = sent;
+  draw();
   const now = performance.now();
   job.rate ??= { at: now, sent, value: 0 };
   if (now - job.rate.at > 500) {
@@ -60,23 +100,31 @@ function progress(job, sent) {
 }
 
 function settle(job, ok, text) {
+  row(job);
   job.view.bar.hidden = true;
   job.view.pause.hidden = true;
   job.view.cancel.hidden = true;
   tell(job, text, ok ? "done" : "failed");
   jobs.delete(job);
   job.over = true;
+  total.over += 1;
+  total.sent += job.file.size;
+  if (!ok) total.failed += 1;
+  else total.here ||= target?.dataset.place === job.place;
+  if (ok && text === say.done) total.stored += 1;
+  draw();
   const forgotten = forget(job);
   next();
-  if (jobs.size === 0) finished(forgotten);
+  if (jobs.size === 0 && walking === 0) finished(forgotten);
 }
 
 /** The listing is shown anew once all is forgotten: the next page would go on with what it still finds. */
 async function finished(forgotten) {
   panel.querySelector("[data-title]").textContent = say.finished;
-  const here = target && [...panel.querySelectorAll("li")].some((item) => item.dataset.place === target.dataset.place);
   await forgotten;
-  if (here && jobs.size === 0 && !panel.querySelector(".failed")) location.reload();
+  if (!total.here || jobs.size > 0 || total.failed > 0) return;
+  if (total.stored > 0) tellLater(total.stored === 1 ? say.storedOne : fill(say.stored, total.stored.toLocaleString(document.documentElement.lang)));
+  location.reload();
 }
 
 function pause(job) {
@@ -102,6 +150,11 @@ async function cancel(job) {
   if (queued >= 0) waiting.splice(queued, 1);
   if (job.address) fetch(job.address, { method: "DELETE", headers: { "tus-resumable": "1.0.0" } }).catch(() => {});
   if (queued >= 0) settle(job, true, say.cancelled);
+}
+
+function cancelAll() {
+  // From the end: what waits does not begin meanwhile.
+  for (const job of [...jobs].reverse()) cancel(job);
 }
 
 /** A request with progress; resolves with the request whatever the status, rejects when there was no answer. */
@@ -148,6 +201,7 @@ async function create(job) {
   const conflict = { replace: "replace", both: "keep-both" }[job.taken];
   const words = { path: [job.place, job.path, job.file.name].filter(Boolean).join("/"), on_conflict: conflict };
   if (job.file.type) words.filetype = job.file.type;
+  if (job.file.lastModified && !job.isPasted) words.modified_at = new Date(job.file.lastModified).toISOString();
   const said = Object.entries(words).map(([key, value]) => `${key} ${base64(value)}`).join(",");
   const first = job.file.size <= PART ? job.file : undefined;
   const fields = { "upload-length": job.file.size, "upload-metadata": said, ...(first && PART_TYPE) };
@@ -187,6 +241,7 @@ async function step(job) {
 }
 
 async function send(job) {
+  row(job);
   let tries = 0;
   while (!job.address || job.unsure || job.offset < job.file.size) {
     if (job.cancelled) return settle(job, true, say.cancelled);
@@ -229,6 +284,7 @@ function question(job, versions) {
       });
     }
     job.view.item.append(box);
+    panel.classList.remove("small");
     box.scrollIntoView({ block: "nearest" });
     box.querySelector("button").focus();
   }));
@@ -246,17 +302,19 @@ function next() {
 function enter(job) {
   panel.hidden = false;
   panel.querySelector("[data-title]").textContent = say.title;
+  begun ??= performance.now();
   jobs.add(job);
-  row(job);
-  job.view.item.dataset.place = job.place;
+  total.files += 1;
+  total.bytes += job.file.size;
   waiting.push(job);
   next();
+  draw();
 }
 
-function add(file, path) {
-  const job = { file, path, place: target.dataset.place, ask: target.dataset.ask, offset: 0 };
+function add(file, path, more = {}) {
+  const job = { file, path, place: target.dataset.place, ask: target.dataset.ask, offset: 0, ...more };
   enter(job);
-  keep(job);
+  if (jobs.size <= MOST_KEPT) keep(job);
 }
 
 // A dropped folder is walked; `readEntries` gives at most a hundred at a time.
@@ -299,10 +357,49 @@ function catchDrops() {
     // Both are gone with the event. What is no place of a file system is a file alone.
     const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
     const dropped = items.map((item) => [item.webkitGetAsEntry(), item.getAsFile()]);
-    for (const [entry, file] of dropped) {
-      if (entry) walk(entry, "");
-      else if (file) add(file, "");
-    }
+    take(async () => {
+      for (const [entry, file] of dropped) {
+        if (entry) await walk(entry, "");
+        else if (file) add(file, "");
+      }
+    });
+  });
+}
+
+/** Takes files that are found one after the other; the queue is not over before all are found. */
+async function take(find) {
+  walking += 1;
+  try {
+    await find();
+  } catch {
+    unread();
+  } finally {
+    walking -= 1;
+    if (walking === 0 && jobs.size === 0 && total.files > 0) finished();
+  }
+}
+
+/** Says that a file could not be read, such as one that was deleted meanwhile. */
+function unread() {
+  panel.hidden = false;
+  const item = document.createElement("li");
+  item.append(Object.assign(document.createElement("span"), { className: "failed", textContent: say.unread }));
+  panel.querySelector("ul").append(item);
+  total.failed += 1;
+}
+
+/** A picture of the clipboard gets a name with the time. */
+function pasted(event) {
+  if (!target || event.defaultPrevented || event.target.closest?.("input, textarea, [contenteditable]") || document.querySelector("dialog[open]")) return;
+  const files = [...(event.clipboardData?.files ?? [])];
+  if (files.length === 0) return;
+  event.preventDefault();
+  const time = new Date(Date.now() - new Date().getTimezoneOffset() * 60000).toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".");
+  files.forEach((file, at) => {
+    const isNamed = file.name && !/^image\.\w+$/.test(file.name);
+    const extension = file.type.split("/")[1]?.replace("jpeg", "jpg").replace(/\W.*/, "") ?? "bin";
+    const name = isNamed ? file.name : `${say.picture} ${time}${at ? ` (${at + 1})` : ""}.${extension}`;
+    add(new File([file], name, { type: file.type }), "", { isPasted: true });
   });
 }
 
@@ -313,24 +410,39 @@ function receive() {
   // The upload button opens the file chooser at once; without script it leads to a page with one.
   const chooser = document.createElement("input");
   Object.assign(chooser, { type: "file", multiple: true, id: "upload-files", hidden: true });
-  document.body.append(chooser);
+  const folders = document.createElement("input");
+  Object.assign(folders, { type: "file", webkitdirectory: true, id: "upload-folder", hidden: true });
+  document.body.append(chooser, folders);
   chooser.addEventListener("change", () => {
     [...chooser.files].forEach((file) => add(file, ""));
     chooser.value = "";
   });
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-choose-files]")) return;
-    event.preventDefault();
-    chooser.click();
+  folders.addEventListener("change", () => {
+    for (const file of folders.files) add(file, file.webkitRelativePath.split("/").slice(0, -1).join("/"));
+    folders.value = "";
   });
+  document.addEventListener("click", (event) => {
+    const way = event.target.closest("[data-choose-files], [data-choose-folder]");
+    if (!way) return;
+    event.preventDefault();
+    (way.hasAttribute("data-choose-folder") ? folders : chooser).click();
+  });
+  document.addEventListener("paste", pasted);
+  for (const button of document.querySelectorAll("[data-choose-folder]")) button.hidden = false;
 }
 
 if (panel) {
   if (target) receive();
   panel.querySelector("[data-close]").addEventListener("click", () => {
-    if (panel.querySelector(".done") && target) location.reload();
+    if (jobs.size === 0 && total.here) location.reload();
     else panel.hidden = true;
   });
+  const shrink = panel.querySelector("[data-shrink]");
+  shrink.addEventListener("click", () => {
+    const isSmall = panel.classList.toggle("small");
+    shrink.setAttribute("aria-expanded", String(!isSmall));
+  });
+  panel.querySelector("[data-cancel-all]").addEventListener("click", cancelAll);
   addEventListener("beforeunload", (event) => {
     if ([...jobs].some((job) => !job.kept)) event.preventDefault();
   });

@@ -18,7 +18,7 @@ pub async fn confirm(sent: SubmittedForm) -> PageResult {
     let next = fields.next("/account");
     let kept = KeptForm { to: fields.text("resend_to"), fields: fields.text("resend") };
     match visit.session.prove(visit.session_id, &fields.text("password"), &visit.client).await {
-        Ok(()) if kept.fields.is_empty() => Ok(Redirect::to(&next).into_response()),
+        Ok(()) if kept.to.is_empty() => Ok(Redirect::to(&next).into_response()),
         Ok(()) => {
             let action = safe_next(Some(&kept.to), "/");
             Ok(html(&sign_in::Resend::new(&visit.page, "confirm.done", action, &kept.fields)))

@@ -147,7 +147,7 @@ pub async fn preferences(sent: SubmittedForm) -> PageResult {
         return draw(&mut visit, Shown { fault, ..Shown::default() }).await;
     }
     visit.session.set_preferences(Preferences::new(&fields.text("language"), theme, &time_zone)?).await?;
-    Ok(done("/account", &Flash::new("toast.saved", visit.page.s("account.look"))))
+    Ok(done("/account", &Flash::new("toast.settings-saved", "")))
 }
 
 fn password_form(page: &Page) -> Form<'_> {

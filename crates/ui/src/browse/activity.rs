@@ -8,6 +8,7 @@ use repository::{Item, SearchQuery, Target};
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
+use crate::frame::form::Suggestion;
 use crate::frame::format::Icon;
 use crate::frame::item::find;
 use crate::frame::navigation::{self, Crumb};
@@ -45,7 +46,7 @@ struct ActivityPage<'a> {
     place: &'a Item,
     crumbs: Vec<Crumb>,
     days: Vec<Day>,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
 }
 
 /// Shows the page.

@@ -66,7 +66,7 @@ async fn fields_of(visit: &Visit, place: &Item, key: Key, view: &View) -> Result
             vec![Field::of("kind", &name, Input::Select(kinds(page, view, types)))]
         }
         Key::By => {
-            let mut field = Field::of("who", &name, Input::Suggest(people::suggestions(session).await?));
+            let mut field = Field::of("who", &name, Input::Person(people::suggestions(session).await?));
             field.value.clone_from(&view.who);
             vec![field]
         }
@@ -75,11 +75,11 @@ async fn fields_of(visit: &Visit, place: &Item, key: Key, view: &View) -> Result
             let column = columns.iter().find(|column| column.id == id);
             let column = column.ok_or_else(|| Error::not_found("there is no such column any more"))?;
             let suggested = match column.kind.single() {
-                ColumnKind::Lookup(list) => entries::suggestions(session, *list).await?,
-                ColumnKind::Person => people::suggestions(session).await?,
-                _ => Vec::new(),
+                ColumnKind::Lookup(list) => Input::Suggest(entries::suggestions(session, *list).await?),
+                ColumnKind::Person => Input::Person(people::suggestions(session).await?),
+                _ => Input::Line("text"),
             };
-            return Ok((column.name.clone(), vec![value_field(page, view, column, &suggested)]));
+            return Ok((column.name.clone(), vec![value_field(page, view, column, suggested)]));
         }
         Key::Modified => {
             let day = |name, label, value: &String| {

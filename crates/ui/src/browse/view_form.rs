@@ -29,7 +29,7 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
     let mut fields = order_fields(page, &view, &columns);
     fields.push(Field::line("name", page.s("filter.name"), &view.name));
     fields.push(Field::of("kind", page.s("column.type"), Input::Select(kinds(page, &view, types))));
-    let mut who = Field::of("who", page.s("filter.who"), Input::Suggest(suggestions.clone()));
+    let mut who = Field::of("who", page.s("filter.who"), Input::Person(suggestions.clone()));
     who.value.clone_from(&view.who);
     fields.push(who);
     for (name, label, day) in
@@ -41,8 +41,8 @@ pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery
     }
     for column in &columns {
         let suggested = match column.kind.single() {
-            ColumnKind::Lookup(list) => &entries::suggestions(&visit.session, *list).await?,
-            _ => &suggestions,
+            ColumnKind::Lookup(list) => Input::Suggest(entries::suggestions(&visit.session, *list).await?),
+            _ => Input::Person(suggestions.clone()),
         };
         fields.push(value_field(page, &view, column, suggested));
     }
@@ -116,7 +116,7 @@ pub fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
 }
 
 /// Returns the field for a filter on a column of the library.
-pub fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]) -> Field {
+pub fn value_field(page: &Page, view: &View, column: &Column, suggested: Input) -> Field {
     let value = view.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone()).unwrap_or_default();
     let any = |value: &str| Choice::new("", page.s("filter.any"), value.is_empty());
     let label = column.name.as_str();
@@ -130,7 +130,7 @@ pub fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[Str
             let all = all.map(|(word, label)| Choice::new(word, label, word == value));
             Field::of("", label, Input::Select(std::iter::once(any(&value)).chain(all).collect()))
         }
-        ColumnKind::Person | ColumnKind::Lookup(_) => Field::of("", label, Input::Suggest(suggestions.to_vec())),
+        ColumnKind::Person | ColumnKind::Lookup(_) => Field::of("", label, suggested),
         ColumnKind::Number => Field::of("", label, Input::Line("text")).hint(page.s("filter.numbers")),
         ColumnKind::Date => Field::of("", label, Input::Line("text")).hint(page.s("filter.dates")),
         ColumnKind::Text | ColumnKind::Note | ColumnKind::Link | ColumnKind::Multiple(_) => {

@@ -64,6 +64,8 @@ struct FolderPage<'a> {
 struct UploadPage<'a> {
     page: &'a Page,
     opened: &'a OpenedLink,
+    /// The password as it was typed; empty for a link without one.
+    password: String,
     sender: String,
     /// Names of the files that were sent, as they were sent.
     sent: Vec<String>,
@@ -124,9 +126,13 @@ impl LinkVisitor {
         }
     }
 
+    fn empty_upload_page(&self) -> Response {
+        self.upload_page(String::new(), Vec::new(), String::new())
+    }
+
     fn upload_page(&self, sender: String, sent: Vec<String>, fault: String) -> Response {
-        let link_path = self.link_path();
-        html(&UploadPage { page: &self.page, opened: &self.opened, sender, sent, fault, link_path })
+        let (link_path, password) = (self.link_path(), self.proof.password.clone());
+        html(&UploadPage { page: &self.page, opened: &self.opened, password, sender, sent, fault, link_path })
     }
 
     /// Asks for the password again, or passes another error on.
@@ -163,12 +169,12 @@ pub async fn open(
     let visitor = LinkVisitor::of(&state, address.0, page, &parts).await?;
     match visitor.opened.content {
         LinkContent::Folder if !visitor.opened.has_password => visitor.folder(&state, &within.at).await,
-        LinkContent::Uploads => Ok(visitor.upload_page(String::new(), Vec::new(), String::new())),
+        LinkContent::Uploads if !visitor.opened.has_password => Ok(visitor.empty_upload_page()),
         _ => Ok(visitor.front(String::new())),
     }
 }
 
-/// Sends the document of a link, or one in its folder; or shows the folder.
+/// Sends the document of a link, or one in its folder; or shows the folder, or the form that takes files.
 pub async fn download(
     State(state): State<AppState>,
     address: Path<(String, String)>,
@@ -182,6 +188,12 @@ pub async fn download(
     let document = fields.trimmed("document");
     if visitor.opened.content == LinkContent::Folder && document.is_empty() {
         return visitor.folder(&state, &fields.trimmed("at")).await;
+    }
+    if visitor.opened.content == LinkContent::Uploads {
+        return match state.repository().upload_link(&visitor.proof).await {
+            Ok(_) => Ok(visitor.empty_upload_page()),
+            Err(error) => visitor.refused(error),
+        };
     }
     let document = if document.is_empty() { None } else { Some(document.parse().map_err(|_| ended())?) };
     match state.repository().download_link(&visitor.proof, document).await {

@@ -214,7 +214,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
         ],
         submit: page.s("action.save").into(),
         danger: false,
-        back: address::browse(&site.path),
+        back: format!("/items/{}/settings", site.id),
         fault: String::new(),
     }
 }
@@ -236,7 +236,7 @@ pub async fn set_rule(Path(id): Path<String>, sent: SubmittedForm) -> PageResult
     let days = fields.trimmed("days").parse().unwrap_or(0);
     let rule = fields.yes("allowed").then_some(LinkRule { most_days: days });
     match visit.session.set_link_rule(site.id, rule).await {
-        Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", site.name))),
+        Ok(()) => Ok(done(&format!("/items/{}/settings", site.id), &Flash::new("toast.saved", site.name))),
         Err(error) => refuse::show_form_again(rule_form(&visit.page, &site, rule), error),
     }
 }

@@ -10,7 +10,7 @@ use super::links::{self, LinkRow, USUAL_DAYS};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{self, Flash};
-use crate::frame::form::Choice;
+use crate::frame::form::{Choice, Suggestion};
 use crate::frame::item::{find, require};
 use crate::frame::navigation::Crumb;
 use crate::frame::page::{Page, html};
@@ -40,7 +40,7 @@ struct People {
     /// The place from which the item inherits its permissions; `None` if it has its own.
     from: Option<Crumb>,
     roles: Vec<Choice>,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
 }
 
 /// The links of a document, folder or library, for those who may edit it where the site allows links.
@@ -77,6 +77,8 @@ struct SharePage<'a> {
     done: Done,
     people: Option<People>,
     links: Option<Links>,
+    /// True if the caller could make links if the site allowed them.
+    links_off: bool,
 }
 
 /// Shows the dialog.
@@ -121,6 +123,7 @@ fn page_of(visit: &Visit, item: &Item, done: Done, Parts { people, links }: Part
         back: address::browse(&item.path),
         done,
         people,
+        links_off: links.is_none() && takes_links(item),
         links,
         item,
     })
@@ -159,15 +162,19 @@ async fn people_of(visit: &Visit, item: &Item, done: &Done) -> Result<People> {
     })
 }
 
+/// Returns whether the caller may make links to an item where its site allows them.
+fn takes_links(item: &Item) -> bool {
+    matches!(item.kind, NodeKind::Document | NodeKind::Folder | NodeKind::Library) && item.rights.has(Right::Edit)
+}
+
 async fn links_of(visit: &Visit, item: &Item) -> Result<Option<Links>> {
-    let takes_files = matches!(item.kind, NodeKind::Folder | NodeKind::Library);
-    if !(takes_files || item.kind == NodeKind::Document) || !item.rights.has(Right::Edit) {
+    if !takes_links(item) {
         return Ok(None);
     }
     let Some(rule) = visit.session.link_rule(&Target::Id(item.id)).await? else { return Ok(None) };
     let limit = links::limit_hint(&visit.page, rule.most_days);
     let rows = links::rows(visit, visit.session.links(&Target::Id(item.id)).await?).await?;
-    let takes_files = takes_files && item.rights.has(Right::Add);
+    let takes_files = item.kind != NodeKind::Document && item.rights.has(Right::Add);
     Ok(Some(Links { rows, takes_files, days: USUAL_DAYS.min(rule.most_days), limit }))
 }
 

@@ -150,7 +150,7 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
         ColumnKind::Number => Field::of("", label, Input::Line("text")),
         ColumnKind::Date => Field::of("", label, Input::Line("date")),
         ColumnKind::Link => Field::of("", label, Input::Line("text")),
-        ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
+        ColumnKind::Person => Field::of("", label, Input::Person(people::suggestions(session).await?)),
         ColumnKind::Lookup(list) => Field::of("", label, Input::Suggest(entries::suggestions(session, *list).await?)),
         ColumnKind::YesNo => {
             let choices = [("", "–"), ("yes", page.s("word.yes")), ("no", page.s("word.no"))];

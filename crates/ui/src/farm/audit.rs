@@ -9,7 +9,7 @@ use repository::{FARM_ACTIONS, FarmEvent, FarmFilter, PrincipalName, Session, Wo
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
-use crate::frame::form::Choice;
+use crate::frame::form::{Choice, Suggestion};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::frame::{csv, format, navigation, refuse};
@@ -57,7 +57,7 @@ struct FarmAuditPage<'a> {
     page: &'a Page,
     rows: Vec<Row>,
     actions: Vec<Choice>,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
     query: String,
     older: Option<i64>,
     /// Error about the `who` filter, or empty.

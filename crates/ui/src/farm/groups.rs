@@ -8,7 +8,7 @@ use repository::{Group, Member};
 use super::users::After;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
-use crate::frame::form::{Field, Form, Input};
+use crate::frame::form::{Field, Form, Input, Suggestion};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
@@ -33,7 +33,7 @@ struct GroupPage<'a> {
     group: &'a Group,
     members: Vec<Member>,
     next: Option<String>,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
 }
 
 /// Shows the list of groups.

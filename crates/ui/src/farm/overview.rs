@@ -102,7 +102,7 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
     let choices = databases.iter().enumerate().map(|(i, database)| Choice::new(&database.name, &database.name, i == 0));
     let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
     let mut owner =
-        Field::of("owner", page.s("farm.owner"), Input::Suggest(people::suggestions(&visit.session).await?));
+        Field::of("owner", page.s("farm.owner"), Input::Person(people::suggestions(&visit.session).await?));
     owner.value = typed("owner");
     Ok(Form {
         page,

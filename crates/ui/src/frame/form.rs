@@ -59,6 +59,15 @@ pub struct ColumnPick {
     pub width: String,
 }
 
+/// A user or group that a field suggests.
+#[derive(Clone, Debug)]
+pub struct Suggestion {
+    /// What is typed.
+    pub value: String,
+    /// The name.
+    pub label: String,
+}
+
 /// Kind of input element.
 pub enum Input {
     /// A single line, with the `type` of the input element.
@@ -75,6 +84,8 @@ pub enum Input {
     Ticks(Vec<Choice>),
     /// A single line with suggestions.
     Suggest(Vec<String>),
+    /// A single line for a user or group, whose suggestions follow what is typed.
+    Person(Vec<Suggestion>),
     /// A single file.
     File,
     /// Any number of files.

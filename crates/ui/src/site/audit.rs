@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
-use crate::frame::form::Choice;
+use crate::frame::form::{Choice, Suggestion};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{csv, format, navigation, refuse};
@@ -44,7 +44,7 @@ struct AuditPage<'a> {
     rows: Vec<Row>,
     actions: Vec<Choice>,
     who: String,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
     query: String,
     older: Option<i64>,
     reads: bool,

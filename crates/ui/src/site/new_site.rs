@@ -48,7 +48,7 @@ async fn second_form<'a>(
     typed: &[String],
 ) -> Result<Form<'a>> {
     let (page, tag) = (&visit.page, visit.page.language.tag());
-    let suggestions = people::suggestions(&visit.session).await?;
+    let suggestions = people::typed_names(&visit.session).await?;
     let mut fields = vec![
         Field::paragraph(page.s("template.ask")),
         Field::hidden("name", name),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
-use crate::frame::form::{Field, Form, Input};
+use crate::frame::form::{Field, Form, Input, Suggestion};
 use crate::frame::format::icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
@@ -57,7 +57,7 @@ struct PermissionsPage<'a> {
     root: bool,
     from: Crumb,
     rows: Vec<Row>,
-    suggestions: Vec<String>,
+    suggestions: Vec<Suggestion>,
     asked: String,
     why: Option<Why>,
 }
@@ -152,7 +152,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id, un
     let page = &visit.page;
     let choices = role_choices(page, &visit.session.roles().await?, chosen);
     let mut field =
-        Field::of("who", page.s("permissions.who"), Input::Suggest(people::suggestions(&visit.session).await?));
+        Field::of("who", page.s("permissions.who"), Input::Person(people::suggestions(&visit.session).await?));
     who.clone_into(&mut field.value);
     let mut end = Field::of("until", page.s("permissions.until"), Input::Line("date"));
     until.clone_into(&mut end.value);

@@ -266,13 +266,9 @@ pub async fn block(visit: &Visit, id: &str, query: &str) -> Result<Block> {
         rows: rows(visit, &shown, &listed, &names),
         next,
         may_add: listed.place.rights.has(Right::Add),
-        people: if asks_people { typed_names(visit).await? } else { Vec::new() },
+        people: if asks_people { people::typed_names(&visit.session).await? } else { Vec::new() },
         since: now.micros().to_string(),
     })
-}
-
-async fn typed_names(visit: &Visit) -> Result<Vec<String>> {
-    people::suggestions(&visit.session).await
 }
 
 /// Returns rows by their identifiers, with what is missing.

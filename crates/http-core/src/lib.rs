@@ -6,7 +6,9 @@
 pub mod converter;
 pub mod figures;
 pub mod identity;
+pub mod pictures;
 pub mod protocol;
+mod result_cache;
 pub mod server;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -49,7 +49,7 @@ pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, MAX_MESSAGE
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Rejection, Saved, Submission,
-    Upload, UploadOptions, VersionChoice,
+    Upload, UploadOptions, VersionChoice, shrink_picture,
 };
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;

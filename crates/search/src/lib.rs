@@ -4,6 +4,7 @@
 pub mod extract;
 pub mod index;
 pub mod language;
+mod pictures;
 pub mod programs;
 pub mod query;
 pub mod readers;

@@ -21,6 +21,7 @@ import "./selection.js";
 import "./submit.js";
 import "./suggest.js";
 import "./swap.js";
+import "./thumbnail.js";
 import "./time.js";
 import "./toast.js";
 import "./transfer.js";

@@ -6,9 +6,7 @@
 mod program;
 mod work;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
@@ -17,6 +15,7 @@ use model::{Code, Error, Result};
 use repository::{ChildPermit, Content, Sandbox, Session};
 use tokio::io::AsyncWriteExt;
 
+use crate::result_cache::ResultCache;
 use work::{Conversion, Work, disk_error};
 
 /// Limit on the size of a document to convert, and of its result, in bytes.
@@ -26,23 +25,13 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(20);
 /// Limits of the result cache: bytes held in memory (`KEPT_BYTES`) and number of documents (`MAX_CACHED_RESULTS`).
 const KEPT_BYTES: usize = 64 << 20;
 const MAX_CACHED_RESULTS: usize = 1_000;
-/// Time for which a failure is cached. Afterwards the machine may be less busy, or another version of the program may
-/// be installed.
-const FAILURE_TTL: Duration = Duration::from_secs(600);
 /// Name of the executable to look for in `PATH`.
 const PROGRAM: &str = "soffice";
-
-/// A cached result of one document.
-struct Kept {
-    key: String,
-    made: Conversion,
-    at: Instant,
-}
 
 /// The conversion program and a cache of its recent results.
 pub struct Converter {
     program: PathBuf,
-    kept: Mutex<VecDeque<Kept>>,
+    kept: ResultCache,
 }
 
 impl Converter {
@@ -68,7 +57,7 @@ impl Converter {
 
     /// Returns a converter that runs this program.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, kept: Mutex::default() }
+        Self { program, kept: ResultCache::new(KEPT_BYTES, MAX_CACHED_RESULTS) }
     }
 
     /// Returns whether documents with this extension (in lower case, without a dot) can be converted.
@@ -85,7 +74,7 @@ impl Converter {
     pub async fn pdf(&self, session: &Session, document: Content) -> Result<Bytes> {
         // The extension is part of the key: the same bytes under another name may be another kind of document.
         let key = format!("{}.{}", document.etag(), extension(&document.item.name));
-        if let Some(made) = self.known(&key) {
+        if let Some(made) = self.kept.known(&key) {
             return made.ok_or_else(unreadable);
         }
         if document.size() > MAX_BYTES {
@@ -94,11 +83,11 @@ impl Converter {
         let sandbox = session.repository().sandbox()?;
         let permit = sandbox.permit_to_run(session.principal().id).await?;
         // Another request may have converted the document while this one waited for its permit.
-        let made = match self.known(&key) {
+        let made = match self.kept.known(&key) {
             Some(made) => made,
             None => {
                 let made = self.convert(sandbox, permit, document).await?;
-                self.keep(key, made.clone());
+                self.kept.keep(key, made.clone());
                 made
             }
         };
@@ -125,24 +114,6 @@ impl Converter {
         let result = if made.is_some() { "made" } else { "failed" };
         metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);
         Ok(made)
-    }
-
-    fn known(&self, key: &str) -> Option<Conversion> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || kept.at.elapsed() < FAILURE_TTL);
-        kept.iter().find(counts).map(|kept| kept.made.clone())
-    }
-
-    fn keep(&self, key: String, made: Conversion) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.key != key);
-        kept.push_back(Kept { key, made, at: Instant::now() });
-        let size = |made: &Conversion| made.as_ref().map_or(0, Bytes::len);
-        let mut total: usize = kept.iter().map(|kept| size(&kept.made)).sum();
-        while total > KEPT_BYTES || kept.len() > MAX_CACHED_RESULTS {
-            let Some(oldest) = kept.pop_front() else { break };
-            total -= size(&oldest.made);
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::options::Options;
 use super::trust::{PublicUrl, Trust};
 use crate::converter::Converter;
 use crate::figures::MetricsHistory;
+use crate::pictures::Pictures;
 
 /// State shared by all handlers of one server; cheap to clone.
 #[derive(Clone)]
@@ -29,6 +30,7 @@ struct Inner {
     shutting_down: AtomicBool,
     figures: Arc<MetricsHistory>,
     converter: Option<Converter>,
+    pictures: Pictures,
 }
 
 impl AppState {
@@ -56,6 +58,7 @@ impl AppState {
             shutting_down,
             figures,
             converter,
+            pictures: Pictures::default(),
         }))
     }
 
@@ -117,6 +120,11 @@ impl AppState {
     /// The converter of office documents, if it is installed.
     pub fn converter(&self) -> Option<&Converter> {
         self.0.converter.as_ref()
+    }
+
+    /// The small pictures of documents.
+    pub fn pictures(&self) -> &Pictures {
+        &self.0.pictures
     }
 
     /// Marks the server as not ready, so that a load balancer sends no more requests.

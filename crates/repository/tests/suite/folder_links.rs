@@ -2,17 +2,23 @@
 
 use crate::sharing::{client, link, proof};
 use crate::support::{Farm, at, each_farm, get, names, put};
-use model::{Authentication, Id, LibrarySettings, Name, Principal, Result, Role, Versioning};
+use model::{Authentication, Id, LibrarySettings, Name, Principal, Result, Role, Timestamp, Versioning};
 use repository::{AuditFilter, LinkContent, LinkProof, LinkRule, NewLink, Session, UploadOptions};
 
 const RULE: Option<LinkRule> = Some(LinkRule { most_days: 7 });
 
 /// Allows links, and returns the administrator and the site collection.
 async fn allow_links(farm: &Farm) -> (Session, Id) {
-    let admin = farm.administrator().await;
+    let admin = signed_in(farm, &farm.administrator().await);
     let collection = admin.item(&at("")).await.unwrap().id;
     admin.set_link_rule(collection, RULE).await.unwrap();
     (admin, collection)
+}
+
+/// Returns the session of a user who signed in with the password just now.
+fn signed_in(farm: &Farm, session: &Session) -> Session {
+    let proof = Authentication::Session { id: Id::NONE, proved_at: Timestamp::now() };
+    farm.repository.as_caller(Principal { proof, ..session.principal().clone() })
 }
 
 /// Sends a file of one byte for each of `parts`.
@@ -29,9 +35,7 @@ async fn send(farm: &Farm, by: &LinkProof, name: &str, parts: usize) -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_to_a_folder_gives_what_is_published_below_it_and_nothing_else() {
     each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        let collection = admin.item(&at("")).await.unwrap().id;
-        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        let (admin, _) = allow_links(&farm).await;
         for path in ["Documents/Given/a.txt", "Documents/Given/deep/b.txt", "Documents/Kept/c.txt"] {
             put(&admin, path, path).await.unwrap();
         }
@@ -78,6 +82,7 @@ async fn a_link_to_a_folder_gives_only_what_its_creator_may_edit() {
             put(&admin, path, path).await.unwrap();
         }
         let (id, editor) = farm.person("editor").await;
+        let editor = signed_in(&farm, &editor);
         admin.break_inheritance(&at("Documents/Team"), true).await.unwrap();
         admin.grant(&at("Documents/Team"), id, Role::CONTRIBUTE).await.unwrap();
         for readable in ["Documents/Team/Closed", "Documents/Team/read.txt"] {
@@ -126,6 +131,7 @@ async fn a_link_takes_as_many_files_as_it_may() {
         let (admin, collection) = allow_links(&farm).await;
         put(&admin, "Documents/Inbox/present.txt", "mine").await.unwrap();
         let (id, editor) = farm.person("editor").await;
+        let editor = signed_in(&farm, &editor);
         admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
         let inbox = at("Documents/Inbox");
         let wanted = NewLink { takes_uploads: true, most_downloads: Some(2), ..link(7) };

@@ -46,6 +46,11 @@ impl Format {
         }
     }
 
+    /// Returns whether it is an archive or a mail message, and no office document.
+    pub const fn is_container(self) -> bool {
+        matches!(self, Self::Zip | Self::Tar | Self::TarGz | Self::Email)
+    }
+
     /// The usual file extension.
     pub const fn as_str(self) -> &'static str {
         match self {

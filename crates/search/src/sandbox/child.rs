@@ -16,20 +16,22 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 
 use crate::extract::{Extract, Format, MAX_BYTES, extract};
+use crate::pictures;
 use crate::readers;
 use crate::sheets::{self, wire};
 
-use super::failure::refused;
+use super::failure::{reader_failed, refused};
 use super::missing_restriction::MissingRestriction;
 use super::protocol::{self, READY};
 use super::restrictions;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
-/// Subcommands: read a document from standard input; read the cells of a workbook; read the texts of documents one
+/// Subcommands: read a document from standard input; make a picture smaller; read the cells of a workbook; read the texts of documents one
 /// after the other; run another program in a directory; become another program that only reads standard input and
 /// writes standard output; report the restrictions that the system lacks.
 pub const READ: &str = "read";
+pub const SHRINK: &str = "shrink";
 pub const READ_CELLS: &str = "read-cells";
 pub const READ_TEXTS: &str = "read-texts";
 pub const RUN: &str = "run";
@@ -39,6 +41,11 @@ pub const PROBE: &str = "probe";
 /// Memory limit of a child that reads, and limit on the address space of any child.
 const MEMORY: u64 = 256 << 20;
 const ADDRESSES: u64 = 4 << 30;
+/// Memory limit of a child that makes a picture smaller.
+const PICTURE_MEMORY: u64 = 512 << 20;
+/// The first byte of its answer: a picture follows, or the code and the reason of a refusal, separated by a line end.
+const PICTURE: u8 = 1;
+const NO_PICTURE: u8 = 2;
 /// Limit in seconds on the processor time for reading a document. The signal to end arrives a second before.
 const SECONDS: u64 = 6;
 /// Limits on memory and processor time of a child that reads texts. The server ends one that takes too long for a
@@ -77,6 +84,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
         |word: &OsString| word.to_string_lossy().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let done = match words.as_slice() {
         [task, format] if *task == READ => read(&format.to_string_lossy()),
+        [task, most] if *task == SHRINK => number(most).and_then(shrink),
         [task] if *task == READ_CELLS => read_cells(),
         [task] if *task == READ_TEXTS => read_texts(),
         [task] if *task == PROBE => probe(),
@@ -112,7 +120,7 @@ pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
 
 fn read(format: &str) -> io::Result<()> {
     let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
-    confine_reader()?;
+    confine_reader(MEMORY)?;
     let mut document = Vec::new();
     io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
     let read = match format {
@@ -128,8 +136,40 @@ fn read(format: &str) -> io::Result<()> {
     out.flush()
 }
 
+fn shrink(most: u64) -> io::Result<()> {
+    let most = u32::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?;
+    confine_reader(PICTURE_MEMORY)?;
+    let mut document = Vec::new();
+    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
+    let mut out = io::stdout().lock();
+    match pictures::shrink(&document, most) {
+        Ok(picture) => {
+            out.write_all(&[PICTURE])?;
+            out.write_all(&picture)?;
+        }
+        Err(error) => {
+            out.write_all(&[NO_PICTURE])?;
+            out.write_all(format!("{}\n{}", error.code(), error.message()).as_bytes())?;
+        }
+    }
+    out.flush()
+}
+
+/// Parses the output of a child that made a picture smaller.
+pub fn picture(answer: Vec<u8>) -> Result<Vec<u8>> {
+    match answer.split_first() {
+        Some((&PICTURE, picture)) => Ok(picture.to_vec()),
+        Some((&NO_PICTURE, why)) => {
+            let why = String::from_utf8_lossy(why);
+            let (code, why) = why.split_once('\n').unwrap_or_default();
+            Err(refused(code, why))
+        }
+        _ => Err(reader_failed()),
+    }
+}
+
 fn read_cells() -> io::Result<()> {
-    confine_reader()?;
+    confine_reader(MEMORY)?;
     let (workbook, sheet) = wire::receive(&mut io::stdin().lock())?;
     let read = sheets::read(&workbook, sheet.as_deref());
     let mut out = io::stdout().lock();
@@ -138,12 +178,12 @@ fn read_cells() -> io::Result<()> {
 }
 
 /// Restricts a process that reads one document from standard input.
-fn confine_reader() -> io::Result<()> {
+fn confine_reader(memory: u64) -> io::Result<()> {
     stand_alone()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // A core dump must not expose the document's content.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    limit(Resource::Data, MEMORY)?;
+    limit(Resource::Data, memory)?;
     limit(Resource::Cpu, SECONDS)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nproc, 0)?;

@@ -122,6 +122,28 @@ impl Sandbox {
         }
     }
 
+    /// Makes a picture smaller in a child: its sides have at most `most` pixels then. Returns it as PNG or JPEG.
+    ///
+    /// # Errors
+    /// `Invalid` with code `not_readable` for what is no picture of a known format, and with code `too_large`; those
+    /// of [`Self::read`] for a child that fails.
+    pub async fn shrink(&self, permit: ChildPermit, most: u32, document: Document) -> Result<Vec<u8>> {
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words: vec![COMMAND.into(), child::SHRINK.into(), most.to_string().into()],
+            input: Input::File(document.into_file()?),
+            answer: MAX_ANSWER,
+            time: READING_TIME,
+            share: None,
+        };
+        let (outcome, _) = self.keep("shrink", order, permit).await?;
+        match outcome.ended {
+            ChildEnd::Done => child::picture(outcome.answer),
+            ChildEnd::Killed => Err(too_long(READING_TIME)),
+            ChildEnd::Failed => Err(reader_failed()),
+        }
+    }
+
     /// Reads the cells of a workbook in a child: those of the sheet with this name, or of the first one that is
     /// visible.
     ///

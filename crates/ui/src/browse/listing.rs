@@ -12,9 +12,9 @@ use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
 use super::view::{self, Key, Shape, View, Wide};
-use crate::document::overview;
+use crate::document::{overview, preview};
 use crate::frame::address;
-use crate::frame::format::{self, Icon};
+use crate::frame::format::{self, Icon, icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::value_format;
@@ -58,6 +58,8 @@ pub struct Row<'a> {
     pub own_permissions: bool,
     /// Number of the attachments of a row; 0 for other items.
     pub attachments: u64,
+    /// Address of a small picture of the item, where pictures are shown.
+    pub thumbnail: Option<String>,
 }
 
 /// A saved view above the listing.
@@ -75,17 +77,28 @@ struct Chip {
     href: String,
 }
 
-/// The shapes in which a list can be shown.
-struct Shapes {
-    table: String,
-    grid: String,
-    is_grid: bool,
+/// A shape in which the items can be shown.
+struct ShapeLink {
+    href: String,
+    icon: Icon,
+    label: &'static str,
+    title: &'static str,
+    current: bool,
 }
 
-impl Shapes {
-    fn of(view: &View) -> Self {
-        let query = |shape: Shape| View { shape: Some(shape), ..view.clone() }.query();
-        Self { table: query(Shape::Table), grid: query(Shape::Grid), is_grid: view.is_grid() }
+fn shapes(page: &Page, here: &str, view: &View, is_list: bool) -> [ShapeLink; 2] {
+    let other = if is_list { Shape::Grid } else { Shape::Tiles };
+    let link = |shape: Shape, sign, label, title| ShapeLink {
+        href: format!("{here}?{}", View { shape: Some(shape), ..view.clone() }.query()),
+        icon: icon(sign),
+        label: page.s(label),
+        title: page.s(title),
+        current: (view.shape == Some(other)) == (shape == other),
+    };
+    let table = link(Shape::Table, "list", "grid.table", "grid.as-table");
+    match is_list {
+        true => [table, link(other, "grid", "grid.grid", "grid.as-grid")],
+        false => [table, link(other, "grid", "grid.tiles", "grid.as-tiles")],
     }
 }
 
@@ -122,8 +135,11 @@ struct Listing<'a> {
     query: String,
     is_list: bool,
     user: Id,
-    /// The query with either shape, and whether the page is a grid; for lists only.
-    shapes: Option<Shapes>,
+    shapes: [ShapeLink; 2],
+    /// True if the items are shown as tiles with pictures.
+    as_tiles: bool,
+    /// True if the rows of a list are shown as a grid.
+    as_grid: bool,
     may_add: bool,
     may_delete: bool,
     /// True if the caller has checked out one of the documents shown.
@@ -139,12 +155,6 @@ struct Listing<'a> {
     /// True if the column values of several rows can be edited at once.
     may_tag: bool,
     totals: Option<Totals>,
-}
-
-impl Listing<'_> {
-    fn is_grid(&self) -> bool {
-        self.shapes.as_ref().is_some_and(|shapes| shapes.is_grid)
-    }
 }
 
 /// Contents of the page of a library, a folder or a list.
@@ -261,7 +271,9 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         name_head: name_head(&visit.page, &here, view, title),
         is_list,
         user: me,
-        shapes: is_list.then(|| Shapes::of(view)),
+        shapes: shapes(&visit.page, &here, view, is_list),
+        as_tiles: view.is_tiles() && !is_list,
+        as_grid: view.is_grid() && is_list,
         heads,
         add_column: managed.map(|library| {
             let next = encode_query(&format!("{here}?{}", view.query()));
@@ -271,14 +283,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
         next: contents.next.as_ref().map(|place| format!("{here}?{}&after={place}", view.query())),
         first: contents.first,
-        tabs: tabs(
-            &visit.page,
-            &here,
-            &contents.saved,
-            contents.chosen,
-            contents.changed,
-            view.shape.filter(|_| is_list),
-        ),
+        tabs: tabs(&visit.page, &here, &contents.saved, contents.chosen, contents.changed, view.shape),
         deletable: contents.deletable,
         chips: chips(&visit.page, &here, view, &found.columns),
         faults: contents.faults,
@@ -339,7 +344,13 @@ pub fn rows<'a>(
             let heading = if groups { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            Row { cells, heading: if begins { heading } else { String::new() }, ..row(item, here, me, &names.people) }
+            let thumbnail = if view.is_tiles() { preview::thumbnail(item) } else { None };
+            Row {
+                cells,
+                thumbnail,
+                heading: if begins { heading } else { String::new() },
+                ..row(item, here, me, &names.people)
+            }
         })
         .collect()
 }
@@ -464,5 +475,6 @@ pub fn row<'a>(item: &'a Item, here: &str, me: Id, names: &'a HashMap<Id, Princi
         draft: is_draft(item),
         own_permissions: item.own_permissions && item.kind.holds_documents(),
         attachments: item.attachments.unwrap_or(0),
+        thumbnail: None,
     }
 }

@@ -96,13 +96,15 @@ pub struct Wide {
     pub width: Option<u16>,
 }
 
-/// How a page shows the rows of a list.
+/// How a page shows what is in a list, library or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// As a table, in which single values can be edited.
     Table,
-    /// As a grid, which is edited like a spreadsheet.
+    /// As a grid, which is edited like a spreadsheet; lists only.
     Grid,
+    /// As tiles with pictures; libraries and folders only.
+    Tiles,
 }
 
 impl Shape {
@@ -110,6 +112,7 @@ impl Shape {
         match word {
             "table" => Some(Self::Table),
             "grid" => Some(Self::Grid),
+            "tiles" => Some(Self::Tiles),
             _ => None,
         }
     }
@@ -119,6 +122,7 @@ impl Shape {
         match self {
             Self::Table => "table",
             Self::Grid => "grid",
+            Self::Tiles => "tiles",
         }
     }
 }
@@ -206,6 +210,11 @@ impl View {
         Self { shape: None, ..self.clone() }.shows_the_same(&Self::default())
     }
 
+    /// Returns whether items are shown as tiles.
+    pub fn is_tiles(&self) -> bool {
+        self.shape == Some(Shape::Tiles)
+    }
+
     /// Returns whether rows are shown as a grid.
     pub fn is_grid(&self) -> bool {
         self.shape == Some(Shape::Grid)
@@ -214,7 +223,7 @@ impl View {
     /// Returns whether both views are equal apart from the cursor and the saved view's identifier.
     pub fn shows_the_same(&self, other: &Self) -> bool {
         let bare = |view: &Self| Self {
-            shape: Some(Shape::Grid).filter(|_| view.is_grid()),
+            shape: view.shape.filter(|shape| *shape != Shape::Table),
             language: None,
             saved: String::new(),
             after: String::new(),

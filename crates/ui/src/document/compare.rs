@@ -1,9 +1,9 @@
-//! Line-based comparison of two versions of a text.
+//! Line-based comparison of two versions of a text, or of the texts of two versions of an office document.
 
 use askama::Template;
 use axum::extract::{Path, Query};
 use model::{Code, Error, Result};
-use repository::{Item, Session, Target, VersionChoice};
+use repository::{Item, Session, Target, TextContent, VersionChoice};
 use serde::Deserialize;
 
 use crate::frame::address;
@@ -13,7 +13,7 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use http_core::server::{request, request_body};
 
-use super::preview::decode;
+use super::preview::{self, decode};
 
 /// Limit on compared bytes of each version.
 const MAX_BYTES: usize = 512 << 10;
@@ -65,6 +65,8 @@ struct ComparePage<'a> {
     to: String,
     lines: Vec<Line<'a>>,
     cut: bool,
+    /// True for an office document, of which only the text is compared.
+    words_only: bool,
 }
 
 /// Query parameters: the versions to compare. Without `to`, the current version is used.
@@ -83,21 +85,33 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<P
     navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such document"))?;
     let to = if pair.to.is_empty() { item.version.to_string() } else { pair.to };
-    let (old, old_cut) = read(&visit.session, &target, &pair.from).await?;
-    let (new, new_cut) = read(&visit.session, &target, &to).await?;
+    let (old, old_cut) = read(&visit.session, item, &pair.from).await?;
+    let (new, new_cut) = read(&visit.session, item, &to).await?;
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let (page, item, from, cut) = (visit.page, item.clone(), pair.from, old_cut || new_cut);
+    let words_only = preview::compared_format(&item).is_some();
     let drawn = request_body::run_cpu_bound(move || {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         let lines = shorten(&differ(&old, &new));
-        html(&ComparePage { page: &page, item: &item, crumbs, from, to, lines, cut })
+        html(&ComparePage { page: &page, item: &item, crumbs, from, to, lines, cut, words_only })
     });
     Ok(drawn.await?)
 }
 
-async fn read(session: &Session, target: &Target, number: &str) -> Result<(String, bool)> {
-    let mut content = session.open(target, VersionChoice::Number(number.parse()?)).await?;
+/// Returns the text of a version, and whether it was cut.
+async fn read(session: &Session, item: &Item, number: &str) -> Result<(String, bool)> {
+    let (target, version) = (Target::Id(item.id), VersionChoice::Number(number.parse()?));
+    if let Some(format) = preview::compared_format(item) {
+        let found = session.text(&target, format, version).await?;
+        let lines = match found.content {
+            TextContent::Lines(lines) => lines,
+            TextContent::Rows(rows) => rows.iter().map(|row| row.join("\t").trim_end().to_owned()).collect(),
+            TextContent::Members(_) | TextContent::Message(_) => Vec::new(),
+        };
+        return Ok((lines.join("\n"), found.more));
+    }
+    let mut content = session.open(&target, version).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = content.next_chunk().await? {
         bytes.extend_from_slice(&chunk);

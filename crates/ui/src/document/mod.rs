@@ -26,6 +26,7 @@ pub fn routes() -> Router<AppState> {
         .route("/s/{link}/{secret}", get(link_page::open))
         .route("/items/{id}", get(details::show))
         .route("/items/{id}/pages", get(preview::pages::show))
+        .route("/items/{id}/picture", get(preview::picture::show))
         .route("/items/{id}/edit-in", post(edit_in::open))
         .route("/items/{id}/state", get(edit_in::state))
         .route("/items/{id}/check-out", post(overview::check_out))

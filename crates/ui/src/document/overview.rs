@@ -136,7 +136,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         administers: session.principal().farm_administrator,
         preview: preview::of(session, item).await,
         pages: preview::pages(visit, item),
-        comparable: preview::is_text(item),
+        comparable: preview::is_comparable(item),
         follows: session.follows(&target).await?,
         deeds,
         approval: approval::of(visit, item).await?,

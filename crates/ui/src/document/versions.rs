@@ -65,7 +65,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<P
         may_edit: item.rights.has(Right::Edit),
         free: mine || item.check_out.is_none(),
         may_override: item.rights.has(Right::Override),
-        comparable: item.kind == NodeKind::Document && preview::is_text(item),
+        comparable: item.kind == NodeKind::Document && preview::is_comparable(item),
         item,
     }))
 }

@@ -101,8 +101,7 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
     let databases = visit.session.database_status().await?;
     let choices = databases.iter().enumerate().map(|(i, database)| Choice::new(&database.name, &database.name, i == 0));
     let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
-    let mut owner =
-        Field::of("owner", page.s("farm.owner"), Input::Person(people::suggestions(&visit.session).await?));
+    let mut owner = Field::of("owner", page.s("farm.owner"), Input::Person(people::suggestions(&visit.session).await?));
     owner.value = typed("owner");
     Ok(Form {
         page,

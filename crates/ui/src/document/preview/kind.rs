@@ -14,6 +14,8 @@ pub enum PreviewKind {
     Unknown,
     /// Image.
     Image,
+    /// Image that browsers do not display, shown as a picture that is made of it.
+    Converted,
     /// Audio player.
     Audio,
     /// Video player.
@@ -60,6 +62,9 @@ const TEXTS: [&str; 12] = [
     "application/x-httpd-php",
     "application/x-perl",
 ];
+/// Image types of which pictures are made, for tiles and where browsers do not display them.
+const DECODED: [&str; 6] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", TIFF];
+const TIFF: &str = "image/tiff";
 /// Prefixes of the types of office documents. The file name decides about the exact format.
 const OFFICE: [&str; 3] =
     ["application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.", "application/vnd.ms-"];
@@ -79,6 +84,9 @@ pub fn of(media_type: &str, name: &str) -> PreviewKind {
         } else {
             PreviewKind::Image
         };
+    }
+    if guessed == TIFF {
+        return PreviewKind::Converted;
     }
     if guessed == "application/pdf" {
         return PreviewKind::Pdf;
@@ -110,15 +118,19 @@ pub fn of(media_type: &str, name: &str) -> PreviewKind {
     }
 }
 
+/// Returns whether small pictures can be made of a document.
+pub fn is_picture(media_type: &str, name: &str) -> bool {
+    let stored = content_type::essence(media_type);
+    let guessed = if UNKNOWN.contains(&stored.as_str()) { content_type::guess(name) } else { &stored };
+    DECODED.contains(&guessed)
+}
+
 /// Returns the format of an archive or a mail message, which its name decides.
 fn container(name: &str, extension: &str) -> Option<TextFormat> {
     if name.to_lowercase().ends_with(".tar.gz") {
         return Some(TextFormat::TarGz);
     }
-    let is_container = |format: &TextFormat| {
-        matches!(format, TextFormat::Zip | TextFormat::Tar | TextFormat::TarGz | TextFormat::Email)
-    };
-    TextFormat::of(extension).filter(is_container)
+    TextFormat::of(extension).filter(|format| format.is_container())
 }
 
 #[cfg(test)]
@@ -150,12 +162,18 @@ mod tests {
             PreviewKind::Extracted(TextFormat::Xlsx)
         );
         assert_eq!(of("application/msword", "a.doc"), PreviewKind::Other);
-        for other in [("application/vnd.rar", "a.rar"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
+        for other in [("application/vnd.rar", "a.rar"), ("video/x-msvideo", "a.avi"), ("image/heic", "a.heic")] {
             assert_eq!(of(other.0, other.1), PreviewKind::Other, "{other:?}");
         }
         for unknown in [("", "a"), ("application/octet-stream", "README"), ("", ".hidden"), ("", "a.qqq")] {
             assert_eq!(of(unknown.0, unknown.1), PreviewKind::Unknown, "{unknown:?}");
         }
         assert_eq!(of("application/octet-stream", "a.bin"), PreviewKind::Other);
+        assert_eq!(of("image/tiff", "a.tif"), PreviewKind::Converted);
+        assert_eq!(of("application/octet-stream", "a.TIFF"), PreviewKind::Converted);
+        assert!(
+            is_picture("image/jpeg", "a") && is_picture("", "a.tif") && is_picture("application/octet-stream", "a.png")
+        );
+        assert!(!is_picture("image/svg+xml", "a.svg") && !is_picture("application/pdf", "a.png"));
     }
 }

@@ -9,11 +9,12 @@ pub mod fuzzing;
 mod kind;
 mod language;
 pub(super) mod pages;
+pub(super) mod picture;
 mod table;
 
-use model::{Code, Error, ErrorKind, Result, Timestamp};
+use model::{Code, Error, ErrorKind, NodeKind, Result, Timestamp};
 use repository::{
-    ArchiveMember, Item, MailMessage, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice,
+    ArchiveMember, Item, MailMessage, ReadRange, Session, Target, TextContent, TextExtract, TextFormat, VersionChoice,
 };
 
 use super::preview::kind::PreviewKind;
@@ -26,6 +27,8 @@ use http_core::server::request_body;
 
 /// Limit on bytes read from a text.
 const MAX_BYTES: u64 = 256 << 10;
+/// Limit on the bytes of a picture of which smaller ones are made.
+const MAX_PICTURE: u64 = 32 << 20;
 /// Limit on displayed lines.
 const MAX_LINES: usize = 2_000;
 
@@ -92,13 +95,17 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
     match kind {
         PreviewKind::Other => Preview::Unsupported,
         PreviewKind::Image => Preview::Image(address),
+        PreviewKind::Converted if item.size > MAX_PICTURE => Preview::Unavailable("preview.too-large"),
+        PreviewKind::Converted => Preview::Image(format!("/items/{}/picture?size=large", item.id)),
         PreviewKind::Audio => Preview::Audio(address),
         PreviewKind::Video => Preview::Video(address),
         PreviewKind::Pdf => Preview::Pdf(address),
-        PreviewKind::Extracted(format) => match session.text(&Target::Id(item.id), format).await {
-            Ok(found) => words(found),
-            Err(error) => unavailable_reason(&error),
-        },
+        PreviewKind::Extracted(format) => {
+            match session.text(&Target::Id(item.id), format, VersionChoice::Visible).await {
+                Ok(found) => words(found),
+                Err(error) => unavailable_reason(&error),
+            }
+        }
         PreviewKind::Markdown | PreviewKind::Table | PreviewKind::Text(_) | PreviewKind::Unknown => {
             match read(session, item).await {
                 Ok((bytes, cut)) => {
@@ -187,7 +194,28 @@ fn lines(text: &str, language: Option<&'static str>, cut: bool) -> Preview {
     Preview::Text { lines: escape::lines(shown.unwrap_or(text)), language, cut: cut || shown.is_some() }
 }
 
-/// Returns whether a document is text, so that its versions can be compared.
+/// Returns the address of a small picture of an item; `None` if none can be made of it.
+pub fn thumbnail(item: &Item) -> Option<String> {
+    let is_picture = item.kind == NodeKind::Document
+        && (1..=MAX_PICTURE).contains(&item.size)
+        && kind::is_picture(&item.media_type, &item.name);
+    is_picture.then(|| format!("/items/{}/picture?size=small&version={}", item.id, item.version))
+}
+
+/// Returns the format of a document whose versions are compared by their text; `None` for any other document.
+pub fn compared_format(item: &Item) -> Option<TextFormat> {
+    match kind::of(&item.media_type, &item.name) {
+        PreviewKind::Extracted(format) if !format.is_container() => Some(format),
+        _ => None,
+    }
+}
+
+/// Returns whether the versions of a document can be compared.
+pub fn is_comparable(item: &Item) -> bool {
+    is_text(item) || compared_format(item).is_some()
+}
+
+/// Returns whether a document is text.
 pub fn is_text(item: &Item) -> bool {
     matches!(kind::of(&item.media_type, &item.name), PreviewKind::Text(_) | PreviewKind::Markdown | PreviewKind::Table)
 }

@@ -100,3 +100,26 @@ export function wav(seconds) {
 
 /** A drawing with script that must not run. */
 export const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200"><script>document.title = "ran"</script><circle cx="100" cy="100" r="80" fill="teal"/></svg>';
+
+/** A TIFF picture of one colour, without compression. */
+export function tiff(width, height) {
+  const pixels = Buffer.alloc(width * height * 3, 120);
+  const entries = [[256, 4, 1, width], [257, 4, 1, height], [258, 3, 3, 0], [259, 3, 1, 1], [262, 3, 1, 2], [273, 4, 1, 0], [277, 3, 1, 3], [278, 4, 1, height], [279, 4, 1, pixels.length]];
+  const directory = 8;
+  const bits = directory + 2 + entries.length * 12 + 4;
+  const strip = bits + 6;
+  const head = Buffer.alloc(strip);
+  head.write('II', 0, 'latin1');
+  head.writeUInt16LE(42, 2);
+  head.writeUInt32LE(directory, 4);
+  head.writeUInt16LE(entries.length, directory);
+  entries.forEach(([tag, kind, count, value], at) => {
+    const start = directory + 2 + at * 12;
+    head.writeUInt16LE(tag, start);
+    head.writeUInt16LE(kind, start + 2);
+    head.writeUInt32LE(count, start + 4);
+    head.writeUInt32LE({ 258: bits, 273: strip }[tag] ?? value, start + 8);
+  });
+  for (const at of [0, 2, 4]) head.writeUInt16LE(8, bits + at);
+  return Buffer.concat([head, pixels]);
+}

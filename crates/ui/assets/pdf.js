@@ -1,10 +1,13 @@
-// Pages of a PDF document, drawn when they come into view. Loaded only where there is one.
+// Pages of a PDF document, drawn when they come into view, with zoom and the number of the page. Loaded only where there is one.
+import { finder } from "./pdf-find.js";
 import { GlobalWorkerOptions, getDocument } from "./vendor/pdf.min.mjs";
 
 GlobalWorkerOptions.workerSrc = new URL("./vendor/pdf.worker.min.mjs", import.meta.url).href;
 
 // No page is drawn with more pixels than this, however large its paper.
 const MAX_PIXELS = 8_000_000;
+/** Sizes of the pages, where 1 is the width of the preview. */
+const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
 
 async function draw(part) {
   const list = part.querySelector(".pages");
@@ -58,7 +61,9 @@ async function draw(part) {
     if (shrink < 1) [canvas.width, canvas.height] = [300, Math.round(canvas.height * shrink)];
   }
 
+  const sheets = [];
   for (let number = 1; number <= pdf.numPages; number++) {
+    const sheet = Object.assign(document.createElement("div"), { className: "sheet" });
     const canvas = document.createElement("canvas");
     canvas.dataset.number = String(number);
     canvas.setAttribute("role", "img");
@@ -66,11 +71,74 @@ async function draw(part) {
     // Until it is drawn, a page takes the room that the first one takes.
     canvas.width = Math.round(width);
     canvas.height = Math.round(height);
-    list.append(canvas);
+    sheet.append(canvas);
+    sheets.push(sheet);
+    list.append(sheet);
     watcher.observe(canvas);
   }
   part.querySelector("[data-status]").hidden = true;
   list.hidden = false;
+
+  const tools = part.querySelector("[data-tools]");
+  if (!tools) return;
+  tools.hidden = false;
+  const go = (element) => {
+    const [own, frame] = [element.getBoundingClientRect(), list.getBoundingClientRect()];
+    if (own.top < frame.top || own.bottom > frame.bottom || own.left < frame.left || own.right > frame.right) {
+      list.scrollBy({ top: own.top - frame.top - frame.height / 4, left: own.left - frame.left - frame.width / 4 });
+    }
+  };
+  pageNumbers(tools, list, sheets);
+  zooming(tools, list, () => {
+    for (const { firstChild: canvas } of sheets) {
+      if (!canvas.dataset.drawn) continue;
+      forget(canvas);
+      // Asked again whether it is in sight.
+      watcher.unobserve(canvas);
+      watcher.observe(canvas);
+    }
+  });
+  finder(pdf, sheets, go, tools);
+}
+
+/** The number of the page in sight, which is also where one is led to. */
+function pageNumbers(tools, list, sheets) {
+  const field = tools.querySelector("[data-number] input");
+  tools.querySelector("[data-pages]").textContent = sheets.length.toLocaleString(document.documentElement.lang);
+  let asked;
+  const note = () => {
+    asked = undefined;
+    if (document.activeElement === field) return;
+    const middle = list.getBoundingClientRect().top + list.clientHeight / 2;
+    const at = sheets.findIndex((sheet) => sheet.getBoundingClientRect().bottom >= middle);
+    field.value = String((at < 0 ? sheets.length - 1 : at) + 1);
+  };
+  list.addEventListener("scroll", () => { asked ??= requestAnimationFrame(note); }, { passive: true });
+  note();
+  tools.querySelector("[data-number]").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const number = Math.min(sheets.length, Math.max(1, Math.trunc(Number(field.value)) || 1));
+    field.value = String(number);
+    list.scrollTop += sheets[number - 1].getBoundingClientRect().top - list.getBoundingClientRect().top;
+    list.focus({ preventScroll: true });
+  });
+}
+
+/** The buttons for the size of the pages. What is in the middle stays there. */
+function zooming(tools, list, redraw) {
+  const said = tools.querySelector("[data-scale]");
+  let zoom = 1;
+  const set = (next) => {
+    if (next === zoom) return;
+    const share = (list.scrollTop + list.clientHeight / 2) / list.scrollHeight;
+    zoom = next;
+    list.style.setProperty("--zoom", String(zoom));
+    said.textContent = `${Math.round(zoom * 100)} %`;
+    list.scrollTop = share * list.scrollHeight - list.clientHeight / 2;
+    redraw();
+  };
+  tools.querySelector("[data-larger]").addEventListener("click", () => set(ZOOMS.find((one) => one > zoom) ?? zoom));
+  tools.querySelector("[data-smaller]").addEventListener("click", () => set(ZOOMS.findLast((one) => one < zoom) ?? zoom));
 }
 
 function fail(part) {

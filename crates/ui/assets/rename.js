@@ -36,7 +36,7 @@ export function rename(row) {
   editor.append(field, fault);
   link.replaceWith(editor);
   let before = link.textContent;
-  let was = "";
+  let was = before;
   let token = "";
   const select = () => {
     const dot = field.value.lastIndexOf(".");
@@ -47,13 +47,16 @@ export function rename(row) {
     const answer = await fetch(address, { headers: { accept: "text/html" } });
     const form = answer.ok && (await parse(answer)).getElementById("form");
     if (!form) throw new Error("no form");
-    [was, token] = [value("was", form), value("form_token", form)];
+    token = value("form_token", form);
     field.setAttribute("aria-label", form.querySelector(".field label").textContent);
-    if (field.value === before && value("name", form) !== before) {
-      field.value = value("name", form);
-      select();
-    }
+    // Renamed elsewhere since the listing was shown: whoever has typed already is told when it is saved. Characters that
+    // turn the direction of text are shown replaced, and are no other name.
+    const isUntouched = field.value === before;
+    if (isUntouched || before.includes("\ufffd")) was = value("was", form);
+    if (!isUntouched || value("name", form) === before) return;
     before = value("name", form);
+    field.value = before;
+    select();
   };
   const loaded = load().catch(() => { location.href = address; });
   const close = () => {

@@ -54,7 +54,8 @@ pub fn read(extension: &str, input: &[u8]) {
             assert!(rows.iter().flatten().all(|cell| cell.chars().count() <= 301));
         }
         Content::Members(members) => {
-            assert!(members.len() <= 1_000 && members.iter().map(|member| member.name.len()).sum::<usize>() <= 128 << 10);
+            let names: usize = members.iter().map(|member| member.name.len()).sum();
+            assert!(members.len() <= 1_000 && names <= 128 << 10);
         }
         Content::Message(message) => {
             assert!(message.lines.len() <= 2_000 && message.attachments.len() <= 200);

@@ -12,7 +12,8 @@ pub fn read(input: &[u8]) {
     for (name, kind) in possible.iter().zip(kinds) {
         columns.add(name, &kind);
     }
-    let query = SearchQuery::parse_with(&text, model::Timestamp::from_micros(1_795_730_400_000_000), &model::Zone::UTC, &columns);
+    let now = model::Timestamp::from_micros(1_795_730_400_000_000);
+    let query = SearchQuery::parse_with(&text, now, &model::Zone::UTC, &columns);
     for remark in &query.remarks {
         assert!(text.get(remark.range.clone()).is_some_and(|part| part.starts_with(&remark.text)));
     }

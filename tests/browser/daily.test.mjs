@@ -165,7 +165,7 @@ test('a role gets a last day, and people are found by their names', async () => 
   await dialog.getByText(/^Ends /).waitFor();
   await look(page, 'daily/share-until');
   const { grants } = await ask('GET', `/api/v1/items/${id}/permissions`);
-  const given = grants.find((grant) => grant.principal.login === 'berta');
+  const given = grants.find((grant) => grant.principal.name === 'Bertha Vogel-Müller');
   const left = Date.parse(given.expires_at) - Date.parse(day);
   assert.ok(left > 0 && left <= 38 * 3_600_000, given.expires_at);
   // Another role is given by its choice alone, and has the same end.

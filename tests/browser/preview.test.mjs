@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+  NARROW, WIDE, assertAccessible, assertFits, look, openPage, picture, signIn, startBrowser, startServer,
 } from './rig.mjs';
 import { CODE, CSV, MARKDOWN, SVG, pdf, png, wav } from './samples.mjs';
 
@@ -73,7 +73,7 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   const page1 = page.locator('.pages canvas').first();
   await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done);
   await page.locator('.pages canvas').last().scrollIntoViewIfNeeded();
-  await page.waitForFunction(() => document.querySelector('.pages canvas:last-child').dataset.done && !document.querySelector('.pages canvas').dataset.drawn);
+  await page.waitForFunction(() => document.querySelector('.paper:last-child canvas').dataset.done && !document.querySelector('.pages canvas').dataset.drawn);
   await page1.scrollIntoViewIfNeeded();
   await page.waitForFunction(() => document.querySelector('.pages canvas').dataset.done);
   await page.goto('/browse/Documents/broken.pdf');
@@ -89,6 +89,48 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   await page.goto('/browse/Documents/trap.html');
   await page.getByText('document.title').waitFor();
   assert.notEqual(await page.title(), 'ran');
+  await page.finish();
+});
+
+test('words are found in a PDF, pages are counted and zoomed, and so are pictures', async () => {
+  const page = await openPage(browser, server, { viewport: WIDE });
+  await signIn(page);
+  await page.goto('/browse/Documents/three.pdf');
+  await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done);
+  const tools = page.locator('.pdf-tools');
+  const found = tools.locator('[data-found]').last();
+  await tools.getByRole('searchbox', { name: 'Find in the document' }).fill('PÂGE');
+  await found.getByText('1 of 3', { exact: true }).waitFor();
+  assert.equal(await page.locator('.pages mark').count(), 3);
+  await page.keyboard.press('Enter');
+  await found.getByText('2 of 3', { exact: true }).waitFor();
+  await page.keyboard.press('Shift+Enter');
+  await found.getByText('1 of 3', { exact: true }).waitFor();
+  // The mark lies on the word.
+  const mark = await page.locator('.pages mark[data-here]').first().boundingBox();
+  const paper = await page.locator('.paper').first().boundingBox();
+  assert.ok(Math.abs((mark.x - paper.x) / paper.width - 72 / 595) < 0.02, JSON.stringify({ mark, paper }));
+  assert.ok(mark.y > paper.y && mark.y < paper.y + paper.height / 4, JSON.stringify({ mark, paper }));
+  await look(page, 'previews/pdf-find');
+  await tools.getByRole('searchbox').fill('nowhere to be found');
+  await found.getByText('Not found').waitFor();
+  await tools.getByRole('textbox', { name: 'Page' }).fill('3');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('.paper:last-child canvas').dataset.done);
+  await tools.getByRole('button', { name: 'Larger' }).click();
+  await tools.getByText('125 %').waitFor();
+  await page.waitForFunction((before) => document.querySelector('.paper:last-child canvas').dataset.done && document.querySelector('.paper').clientWidth > before, paper.width * 1.2);
+  await tools.getByRole('button', { name: 'Smaller' }).click();
+  await tools.getByText('100 %').waitFor();
+  await page.goto('/browse/Documents/picture.png');
+  const frame = page.locator('a.picture');
+  await page.waitForFunction(() => document.querySelector('.preview img').naturalWidth === 640);
+  await frame.click();
+  await page.locator('a.picture.zoomed').waitFor();
+  assert.equal(await frame.locator('img').evaluate((picture) => picture.width), 640);
+  assert.ok(page.url().endsWith('picture.png'));
+  await frame.click();
+  await page.waitForFunction(() => !document.querySelector('.zoomed'));
   await page.finish();
 });
 

@@ -57,11 +57,12 @@ impl Pictures {
                 Ok(picture)
             }
             Err(error) => {
-                // Another attempt would fail in the same way.
-                if error.kind() == ErrorKind::Invalid {
-                    self.0.keep(key, None);
+                if error.kind() != ErrorKind::Invalid {
+                    return Err(error);
                 }
-                Err(error)
+                // Another attempt would fail in the same way.
+                self.0.keep(key, None);
+                Err(unreadable().with_source(error))
             }
         }
     }

@@ -63,7 +63,7 @@ async function draw(part) {
 
   const sheets = [];
   for (let number = 1; number <= pdf.numPages; number++) {
-    const sheet = Object.assign(document.createElement("div"), { className: "sheet" });
+    const sheet = Object.assign(document.createElement("div"), { className: "paper" });
     const canvas = document.createElement("canvas");
     canvas.dataset.number = String(number);
     canvas.setAttribute("role", "img");

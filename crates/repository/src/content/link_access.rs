@@ -168,8 +168,8 @@ impl Repository {
         Ok(LinkListing { way: way.into_iter().map(|item| (item.id, item.name)).collect(), entries, is_cut })
     }
 
-    /// Opens the document of a link, or a document in its folder, and counts the download. It is recorded, but not again
-    /// within ten minutes for the same network.
+    /// Opens the document of a link, or a document in its folder, and counts the download. It is recorded, but not
+    /// again within ten minutes for the same network.
     ///
     /// # Errors
     /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
@@ -209,7 +209,7 @@ impl Repository {
         // Checked before the download is counted, because content on record as faulty cannot be delivered.
         opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
         let by = LinkUse { link: live.row.id, address: proof.client.address };
-        let records = self.inner.recorded_downloads.is_due(by, node);
+        let records = self.inner.recorded_downloads.is_due(by.link, node, by.address);
         if counts || records {
             live.note_download(by, &target, counts, records).await?;
         }

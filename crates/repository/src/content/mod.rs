@@ -8,6 +8,7 @@ pub(crate) mod link_use;
 pub(crate) mod permanent_delete;
 pub(crate) mod permissions;
 pub(crate) mod properties;
+pub(crate) mod recorded_downloads;
 pub(crate) mod recycle;
 pub(crate) mod saved_views;
 pub(crate) mod sharing;

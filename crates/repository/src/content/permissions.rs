@@ -148,9 +148,10 @@ impl Session {
     /// until the new end.
     ///
     /// # Errors
-    /// `Conflict` with code `inherits` when the item inherits. `Invalid` with code `grant_end_passed`. `Forbidden` when the role allows more than the caller
-    /// may do. `Forbidden` with code `fresh_sign_in_needed` for a role that lets its holder manage permissions or the
-    /// site and, when the caller is a farm administrator, for any role on a root site.
+    /// `Conflict` with code `inherits` when the item inherits. `Invalid` with code `grant_end_passed`. `Forbidden` when
+    /// the role allows more than the caller may do. `Forbidden` with code `fresh_sign_in_needed` for a role that lets
+    /// its holder manage permissions or the site and, when the caller is a farm administrator, for any role on a root
+    /// site.
     #[boxed]
     pub async fn grant_until(&self, target: &Target, given: RoleGrant) -> Result<()> {
         self.give_role(target, given, false).await

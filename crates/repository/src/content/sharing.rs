@@ -129,8 +129,9 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` without the right to edit the item, and to add to it for a link that takes files; `Forbidden` with
-    /// code `token_scope` for a link to a folder or library by a token, with code `links_not_allowed` where the site collection allows none, and with code `fresh_sign_in_needed` for a life
-    /// of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict` with code
+    /// code `token_scope` for a link to a folder or library by a token, with code `links_not_allowed` where the site
+    /// collection allows none, and with code `fresh_sign_in_needed` for a life of more than
+    /// [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict` with code
     /// `wrong_kind` for another item, and with code `nothing_published`; `Invalid` with code `invalid_days` or
     /// `invalid_file_limit`.
     #[boxed]

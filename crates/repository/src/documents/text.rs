@@ -10,8 +10,8 @@ use crate::{Session, Target};
 use super::open::{Content, VersionChoice};
 
 impl Session {
-    /// Extracts the text of a version of an office document, or what an archive or a mail message holds. A child process
-    /// does the work. It is ended when no caller waits for it any more.
+    /// Extracts the text of a version of an office document, or what an archive or a mail message holds. A child
+    /// process does the work. It is ended when no caller waits for it any more.
     ///
     /// # Errors
     /// `Invalid` with code `not_readable` when the document does not have this format; `too_large` when it is longer
@@ -27,8 +27,8 @@ impl Session {
     }
 }
 
-/// Makes a picture smaller, so that its sides have at most `most` pixels; returns it as PNG or JPEG. A child process does
-/// the work.
+/// Makes a picture smaller, so that its sides have at most `most` pixels; returns it as PNG or JPEG. A child process
+/// does the work.
 ///
 /// # Errors
 /// `Invalid` with code `not_readable` for what is no picture that can be read; otherwise those of [`Session::text`].

@@ -356,7 +356,8 @@ impl Upload {
     ///
     /// # Errors
     /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller
-    /// has too many unfinished bytes, the quota is used up or the store is full; `Unavailable` when the store does not answer.
+    /// has too many unfinished bytes, the quota is used up or the store is full; `Unavailable` when the store does not
+    /// answer.
     #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;

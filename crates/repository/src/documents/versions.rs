@@ -9,6 +9,7 @@ use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, Versi
 use crate::content::event_detail::Detail;
 use crate::items::item::Version;
 use crate::items::page::Page;
+use crate::session::errors::checkout_required;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
@@ -69,8 +70,7 @@ impl Session {
             }
             let settings = library_of(transaction, &row)?;
             if settings.require_checkout {
-                return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
-                    .with_code(Code::CheckoutRequired));
+                return Err(checkout_required(&row.name));
             }
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;

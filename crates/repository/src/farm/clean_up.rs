@@ -176,8 +176,8 @@ impl Repository {
         self.inner.recycle_days.load(Ordering::Relaxed)
     }
 
-    /// Deletes idempotency keys older than seven days, and locks, grants and links for new passwords that ended long ago. A database that fails does not
-    /// keep the others from being cleaned up.
+    /// Deletes idempotency keys older than seven days, and locks, grants and links for new passwords that ended long
+    /// ago. A database that fails does not keep the others from being cleaned up.
     ///
     /// # Errors
     /// The first error of a database.

@@ -59,7 +59,7 @@ pub(crate) struct Inner {
     pub(crate) looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks,
     /// Limits on long traversals of listings.
     pub(crate) listing_limits: UserLimits,
-    pub(crate) recorded_downloads: crate::content::link_use::RecordedDownloads,
+    pub(crate) recorded_downloads: crate::content::recorded_downloads::RecordedDownloads,
     /// The farm's key for sealing page cursors, once it was needed.
     pub(crate) cursor_key: OnceCell<[u8; KEY]>,
     /// Child processes in which documents are opened, in a process that does so.

@@ -7,20 +7,13 @@ use database::Reader;
 use database::configuration::site_collection::SiteCollectionRow;
 use database::content::node::NodeRow;
 use database::content::search;
-use model::{ErrorKind, Id, NodeKind, Result, Right, Rights, Timestamp};
+use model::{ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::items::item::Item;
+use crate::session::access::GrantedRights;
 use crate::session::locate::{Finder, Located, locate_id};
-
-/// What grants in one content database allow a caller.
-pub(crate) struct GrantedRights {
-    /// Pairs of scope and rights; a scope may be in several.
-    pub(crate) by_scope: Vec<(Id, Rights)>,
-    /// The earliest end of one of the grants; `None` if none ends.
-    pub(crate) ends_at: Option<Timestamp>,
-}
 
 /// A caller's view of one content database. Looked-up parents are remembered for later rows.
 pub(crate) struct CallerView {

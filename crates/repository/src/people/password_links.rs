@@ -79,7 +79,8 @@ impl Repository {
     /// failed attempts.
     ///
     /// # Errors
-    /// `NotFound` with code `password_link_ended`; `Invalid` with code `invalid_password`, `easy_password` or `listed_password`;
+    /// `NotFound` with code `password_link_ended`; `Invalid` with code `invalid_password`, `easy_password` or
+    /// `listed_password`;
     /// `Exhausted` while too many passwords are being hashed.
     #[boxed]
     pub async fn set_password_by_link(&self, secret: &str, new: &str, client: &Client) -> Result<()> {

@@ -8,7 +8,7 @@ use model::{Id, Principal, Result, Right, Rights, Timestamp, TokenScopes};
 use rustc_hash::FxHashSet;
 
 use super::places::Places;
-use crate::items::caller_view::GrantedRights;
+use crate::session::access::GrantedRights;
 
 /// Limit on what is kept for all callers: their scopes and the site collections on which these depend, each of some 20
 /// bytes. When it is reached, all are discarded.

@@ -12,6 +12,14 @@ use crate::farm::registry::Registry;
 /// Limit on cached sets of rights. When it is reached, the whole cache is cleared.
 const MAX_CACHED: usize = 10_000;
 
+/// What grants in one content database allow a caller.
+pub(crate) struct GrantedRights {
+    /// Pairs of scope and rights; a scope may be in several.
+    pub(crate) by_scope: Vec<(Id, Rights)>,
+    /// The earliest end of one of the grants; `None` if none ends.
+    pub(crate) ends_at: Option<Timestamp>,
+}
+
 /// A caller's rights in one site collection, as of one version of its tree and of the farm's directory of people and
 /// roles.
 pub(crate) struct Access {

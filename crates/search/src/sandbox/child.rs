@@ -27,9 +27,9 @@ use super::restrictions;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
-/// Subcommands: read a document from standard input; make a picture smaller; read the cells of a workbook; read the texts of documents one
-/// after the other; run another program in a directory; become another program that only reads standard input and
-/// writes standard output; report the restrictions that the system lacks.
+/// Subcommands: read a document from standard input; make a picture smaller; read the cells of a workbook; read the
+/// texts of documents one after the other; run another program in a directory; become another program that only reads
+/// standard input and writes standard output; report the restrictions that the system lacks.
 pub const READ: &str = "read";
 pub const SHRINK: &str = "shrink";
 pub const READ_CELLS: &str = "read-cells";

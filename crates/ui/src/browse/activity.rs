@@ -101,7 +101,7 @@ pub struct Wanted {
     who: String,
 }
 
-/// Leads to the search for documents that changed below a place since a day.
+/// Redirects to a search for documents below a place, by days of change and by person.
 pub async fn changed(visit: Visit, Path(id): Path<String>, Query(wanted): Query<Wanted>) -> PageResult {
     let place = find(&visit, &id).await?;
     let mut parts = Vec::new();
@@ -120,7 +120,7 @@ pub async fn changed(visit: Visit, Path(id): Path<String>, Query(wanted): Query<
         let login = names.get(&person).and_then(|name| name.login.as_deref());
         parts.push(format!("editor:{}", SearchQuery::quoted(login.unwrap_or(&wanted.who))));
     }
-    // Documents only, also at the root, where nothing else stands in the query.
+    // This leaves out rows. It also keeps the query from being empty at the root.
     parts.push("-type:row".to_owned());
     let query = encode_query(&parts.join(" "));
     Ok(Redirect::to(&format!("/search?q={query}&sort=newest")).into_response())

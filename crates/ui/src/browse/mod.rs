@@ -6,6 +6,7 @@ mod bin;
 mod bulk_edit;
 mod change;
 mod column_filter;
+mod follow;
 pub mod heads;
 mod home;
 pub mod listing;
@@ -62,6 +63,7 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/view", get(view_form::ask).post(view_form::apply))
         .route("/items/{id}/views", get(view_form::ask_save).post(view_form::save))
         .route("/items/{id}/views/{view}/delete", post(view_form::delete))
+        .route("/items/{id}/follow", post(follow::follow))
         .route("/items/{id}/taken", get(name_conflict::show))
         .route("/selection/move", post(selection::selected_move))
         .route("/selection/copy", post(selection::selected_copy))

@@ -1,5 +1,4 @@
-//! Following of documents and pinning of places, and links for people without an account: the forms for the creators of
-//! links.
+//! Links for people without an account: the forms for those who make them.
 
 use askama::Template;
 use axum::extract::Path;
@@ -71,20 +70,6 @@ pub async fn rows(visit: &Visit, links: Vec<ShareLink>) -> Result<Vec<LinkRow>> 
         }
     };
     Ok(links.into_iter().map(row).collect())
-}
-
-/// Follows or unfollows a document, or pins or unpins a place.
-pub async fn follow(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
-    let item = item::find(&sent.visit, &id).await?;
-    let follow = sent.fields.yes("follow");
-    sent.visit.session.set_followed(&Target::Id(item.id), follow).await?;
-    let key = match (item.kind, follow) {
-        (NodeKind::Document, true) => "toast.followed",
-        (NodeKind::Document, false) => "toast.left",
-        (_, true) => "toast.pinned",
-        (_, false) => "toast.unpinned",
-    };
-    Ok(done(&sent.fields.next(&address::browse(&item.path)), &Flash::new(key, item.name)))
 }
 
 /// Returns how long a link may last, for its field.

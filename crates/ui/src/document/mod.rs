@@ -44,7 +44,6 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/values", get(values::show).post(values::save))
         .route("/items/{id}/values/{column}", get(values::show_one).post(values::save_one))
         .route("/items/{id}/compare", get(compare::show))
-        .route("/items/{id}/follow", post(links::follow))
         .route("/items/{id}/share", get(share::show).post(share::grant))
         .route("/items/{id}/share/role", post(share::change))
         .route("/items/{id}/share/revoke", post(share::revoke))

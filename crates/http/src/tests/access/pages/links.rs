@@ -205,7 +205,9 @@ async fn links_of_a_folder_give_and_take_as_they_say() {
     let url = format!("/s/{}/{secret}", link.id);
     let page = look(&farm, &url, None).await.expect(200);
     assert!(!page.text().contains("deep"), "{}", page.text());
-    take(&farm, &url, &given).await.expect(404);
+    // Asked for a document, it shows its form for files, and nothing of the folder.
+    let asked = take(&farm, &url, &given).await.expect(200);
+    assert!(asked.text().contains("type=\"file\"") && !asked.text().contains("deep"), "{}", asked.text());
     look(&farm, &format!("{url}?at={folder}"), None).await.expect(200);
     look(&farm, &format!("{url}/view"), None).await.expect(404);
     let sent = farm.send_as("", "POST", &format!("{url}/files"), &file, FILE).await.expect(200);

@@ -1,6 +1,7 @@
 //! Data that every page needs: language, theme, signed-in user, form token, and the message about the last action.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -255,6 +256,11 @@ impl Page {
     /// Formats a time to the minute.
     pub fn minute(&self, time: &Timestamp) -> String {
         format::minute(self.language, &self.zone, *time)
+    }
+
+    /// Formats the last day before a time, for what ends then.
+    pub fn last_day(&self, end: &Timestamp) -> String {
+        self.day_of(end.before(Duration::from_micros(1)))
     }
 
     /// Formats the day of a time.

@@ -12,8 +12,9 @@ const place = () => document.querySelector("[data-live]");
 let launched = 0;
 let used = Date.now();
 let timer;
-/** True while the browser leaves the page, as after a form was sent: a reload would abort that. */
-let leaves = false;
+/** How long after a form was sent the page is left alone, in milliseconds: a reload would abort what was sent. */
+const SENDS_FOR = 30 * 1000;
+let sent = -SENDS_FOR;
 
 function wait() {
   clearTimeout(timer);
@@ -25,7 +26,7 @@ function wait() {
 
 /** Whether a reload would take something from the user: a form, a text, or what is playing. */
 function isBusy() {
-  if (leaves || document.hidden || document.querySelector("dialog[open] form:not([data-launch])")) return true;
+  if (performance.now() - sent < SENDS_FOR || document.hidden || document.querySelector("dialog[open] form:not([data-launch])")) return true;
   const field = document.activeElement?.closest?.("input, textarea, select");
   if (field && (field.value ?? "") !== "" && field.type !== "checkbox") return true;
   if (!(getSelection()?.isCollapsed ?? true)) return true;
@@ -73,18 +74,9 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) look();
 });
 addEventListener("submit", (event) => {
-  if (!event.defaultPrevented) leaves = true;
+  if (!event.defaultPrevented) sent = performance.now();
 });
-addEventListener("beforeunload", () => {
-  leaves = true;
-});
-addEventListener("pageshow", () => {
-  leaves = false;
-});
-document.addEventListener("swapped", () => {
-  leaves = false;
-  wait();
-});
+document.addEventListener("swapped", wait);
 const started = document.querySelector("main > #form[data-launch]");
 if (started) launch(started.dataset.launch);
 wait();

@@ -53,7 +53,7 @@ function draw() {
     const bar = panel.querySelector("[data-total]");
     bar.value = share;
     bar.hidden = jobs.size === 0;
-    panel.querySelector("[data-counts]").textContent = jobs.size > 0 ? words.join("\u00a0· ") : fill(say.count, count(total.stored), count(total.files));
+    panel.querySelector("[data-tally]").textContent = jobs.size > 0 ? words.join("\u00a0· ") : fill(say.count, count(total.stored), count(total.files));
     panel.querySelector("[data-cancel-all]").hidden = jobs.size < 2;
     const further = panel.querySelector("[data-further]");
     further.hidden = waiting.length === 0;

@@ -95,7 +95,7 @@ test('rows are selected, renamed and downloaded by keyboard', async () => {
   await page.getByRole('alert').getByText('it was renamed to “Theirs.pdf”').waitFor();
   assert.equal(await field.inputValue(), 'Mine.pdf');
   await field.press('Enter');
-  await page.getByRole('link', { name: 'Mine.pdf' }).waitFor();
+  await page.getByRole('link', { name: 'Mine.pdf', exact: true }).waitFor();
   assert.equal((await server.api('GET', '/api/v1/items/by-path?path=Documents/Mine.pdf')).status, 200);
   // Another extension has another picture at once.
   const mine = page.getByRole('row', { name: 'Mine.' });
@@ -105,7 +105,7 @@ test('rows are selected, renamed and downloaded by keyboard', async () => {
   await page.keyboard.press('F2');
   await field.fill('Mine.xlsx');
   await field.press('Enter');
-  await page.getByRole('link', { name: 'Mine.xlsx' }).waitFor();
+  await page.getByRole('link', { name: 'Mine.xlsx', exact: true }).waitFor();
   await page.waitForFunction((was) => document.querySelector('tr:has(a[href$="/open"]) .item > :first-child').outerHTML !== was, before);
   await page.finish();
 });

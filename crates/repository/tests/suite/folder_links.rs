@@ -1,5 +1,7 @@
 //! Tests of links to folders, and of those that take files; on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be prepared fails the test")]
+
 use crate::sharing::{client, link, proof};
 use crate::support::{Farm, at, each_farm, get, names, put};
 use model::{Authentication, Id, LibrarySettings, Name, Principal, Result, Role, Timestamp, Versioning};

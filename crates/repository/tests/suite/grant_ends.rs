@@ -1,5 +1,7 @@
 //! Tests of grants that end, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be prepared fails the test")]
+
 use std::time::Duration;
 
 use crate::support::{Farm, at, each_farm, get, names, put};

@@ -1,5 +1,7 @@
 //! Tests of what was shared with a user and by a user, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be prepared fails the test")]
+
 use crate::support::{at, each_farm, put};
 use model::{Principal, Role};
 use repository::{LinkRule, NewLink, Session};

@@ -220,7 +220,7 @@ test('the palette opens what is found, places and actions, by keyboard alone', a
   // An action of the page: the dialog for a new folder.
   await page.goto('/browse/Documents');
   await page.keyboard.press('Control+k');
-  await page.getByRole('option', { name: 'Upload' }).waitFor();
+  await page.getByRole('option', { name: 'Upload', exact: true }).waitFor();
   const first = await chosen();
   await page.keyboard.press('ArrowDown');
   assert.notEqual(await chosen(), first);

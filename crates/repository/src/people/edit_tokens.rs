@@ -51,7 +51,7 @@ impl Session {
     /// `NotFound`; `Forbidden` for callers who may not edit the document, and with code `token_scope` for callers with
     /// a token; `Conflict` with code `wrong_kind` for another item; `Locked` with code `checked_out` for a document
     /// that another user has checked out; `Conflict` with code `checkout_required` for a document that has to be
-    /// checked out first; `Exhausted` with code `too_many_tokens` for callers who opened 1,000 documents within
+    /// checked out first; `Exhausted` with code `too_many_edit_tokens` for callers who opened 1,000 documents within
     /// an hour.
     #[boxed]
     pub async fn create_edit_token(&self, document: &Target) -> Result<EditToken> {

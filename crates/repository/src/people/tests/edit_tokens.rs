@@ -196,7 +196,7 @@ async fn tokens_in_use_stay(farm: Farm) {
     assert_eq!(stands(&farm.repository, &first, Timestamp::now()).await, Some(true));
     // Those that were do not.
     fill(MAX_EDIT_TOKENS, made).await.unwrap();
-    assert_eq!(code(session.create_edit_token(&one.into()).await), "too_many_tokens");
+    assert_eq!(code(session.create_edit_token(&one.into()).await), "too_many_edit_tokens");
     assert_eq!(stands(&farm.repository, &first, Timestamp::now()).await, Some(true));
 }
 

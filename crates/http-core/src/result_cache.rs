@@ -1,4 +1,4 @@
-//! A bounded cache in memory for what was made of documents.
+//! A bounded cache in memory for results of work on documents, such as pictures.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 /// Time for which a failure is cached. Afterwards the machine may be less busy.
 const FAILURE_TTL: Duration = Duration::from_secs(600);
 
-/// What was made of a document; `None` if nothing could be made.
+/// Result of work on a document; `None` if the work failed.
 pub type Made = Option<Bytes>;
 
 /// A cached result of one document.

@@ -92,7 +92,7 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
 /// List items that others shared with the caller
 ///
 /// Newest first: items with a role for the caller or one of the caller's groups that the place above does not give.
-/// What is shared with everyone is left out.
+/// Items that are shared with everyone are left out.
 #[utoipa::path(
     get,
     path = "/api/v1/me/shared-with-me",

@@ -209,9 +209,12 @@ impl Repository {
         // Checked before the download is counted, because content on record as faulty cannot be delivered.
         opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
         let by = LinkUse { link: live.row.id, address: proof.client.address };
-        let records = self.inner.recorded_downloads.is_due(by.link, node, by.address);
+        let records = !self.inner.recorded_downloads.has(by.link, node, by.address);
         if counts || records {
             live.note_download(by, &target, counts, records).await?;
+        }
+        if records {
+            self.inner.recorded_downloads.add(by.link, node, by.address);
         }
         Ok(opened)
     }

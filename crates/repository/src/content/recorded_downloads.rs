@@ -20,17 +20,18 @@ const MAX_REMEMBERED: usize = 50_000;
 pub(crate) struct RecordedDownloads(Mutex<HashMap<(Id, Id, IpAddr), Instant>>);
 
 impl RecordedDownloads {
-    /// Returns whether the download of a document is to be recorded, and remembers it as recorded.
-    pub(crate) fn is_due(&self, link: Id, document: Id, address: IpAddr) -> bool {
+    /// Returns whether a download of this document from this network was recorded lately.
+    pub(crate) fn has(&self, link: Id, document: Id, address: IpAddr) -> bool {
+        let recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.get(&(link, document, client_network(address))).is_some_and(|at| at.elapsed() < RECORD_INTERVAL)
+    }
+
+    /// Remembers a download that was recorded.
+    pub(crate) fn add(&self, link: Id, document: Id, address: IpAddr) {
         let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (key, now) = ((link, document, client_network(address)), Instant::now());
-        if recorded.get(&key).is_some_and(|at| now.duration_since(*at) < RECORD_INTERVAL) {
-            return false;
-        }
         if recorded.len() >= MAX_REMEMBERED {
             recorded.clear();
         }
-        recorded.insert(key, now);
-        true
+        recorded.insert((link, document, client_network(address)), Instant::now());
     }
 }

@@ -1,4 +1,4 @@
-//! What child processes make of documents for pages: the text of office documents, and small pictures.
+//! Text of office documents and small pictures for pages. Child processes make both.
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};

@@ -64,7 +64,7 @@ pub struct Upload {
     link: Option<LinkUse>,
 }
 
-/// What a quota allowed when an upload began.
+/// Quota of a site collection, and its use when the upload began.
 struct Quota {
     quota: i64,
     used: i64,

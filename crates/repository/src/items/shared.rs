@@ -1,5 +1,5 @@
-//! What others shared with the caller, and what the caller shared with others: grants on items that have permissions of
-//! their own, as far as they are not those of the place above, and links.
+//! Lists of shared items, for those who got them and for those who shared them: items with links, and items with grants
+//! that the place above does not have.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,7 @@ pub struct SharedItems<T> {
 
 impl Session {
     /// Returns items that others shared with the caller and that the caller may open, newest first, at most `limit`.
-    /// What is shared with everyone is left out.
+    /// Leaves out items that are shared with everyone.
     #[boxed]
     pub async fn shared_with_me(&self, limit: usize) -> Result<SharedItems<SharedWithMe>> {
         let (me, now) = (self.principal.id, Timestamp::now());

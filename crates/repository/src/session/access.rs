@@ -12,7 +12,7 @@ use crate::farm::registry::Registry;
 /// Limit on cached sets of rights. When it is reached, the whole cache is cleared.
 const MAX_CACHED: usize = 10_000;
 
-/// What grants in one content database allow a caller.
+/// Rights of a caller from the grants in one content database.
 pub(crate) struct GrantedRights {
     /// Pairs of scope and rights; a scope may be in several.
     pub(crate) by_scope: Vec<(Id, Rights)>,

@@ -25,7 +25,7 @@ pub struct Session {
     pub(crate) tokens: Arc<[String]>,
     /// Time zone of the caller's days.
     pub(crate) zone: Zone,
-    /// Who takes turns for long listings: the caller, or the link by which a visitor acts for its creator.
+    /// Owner of the turns for long listings: the caller, or the link by which a visitor acts for its creator.
     pub(crate) turns_of: Id,
 }
 

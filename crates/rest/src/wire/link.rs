@@ -26,7 +26,7 @@ pub struct LinkJson {
     pub downloads: u64,
     /// True if the link takes files, false if it gives documents.
     pub takes_uploads: bool,
-    /// What its creator wrote to the recipients; may be empty.
+    /// Message of its creator to the recipients; may be empty.
     pub message: String,
     /// Returns whether the link has expired or has no downloads left.
     pub ended: bool,

@@ -68,7 +68,7 @@ pub fn name_head(page: &Page, here: &str, view: &View, title: Option<&Column>) -
     }
 }
 
-/// What the headers of a listing share.
+/// Data that all headers of a listing need.
 pub struct HeadContext<'a> {
     /// Surrounding page.
     pub page: &'a Page,

@@ -1,4 +1,4 @@
-//! What others shared with the user, and what the user shared with others.
+//! The page of items that others shared with the user, and that the user shared with others.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub struct SharedEntry {
     pub place_href: String,
     /// Time of sharing.
     pub at: Timestamp,
-    /// Who shared it, or with whom it was shared.
+    /// Names of those who shared it, or with whom it was shared.
     pub who: String,
 }
 
@@ -58,7 +58,7 @@ struct SharedPage<'a> {
     tables: [SharedTable; 2],
 }
 
-/// What was shared in one direction.
+/// Items that were shared in one direction.
 struct SharedTable {
     id: &'static str,
     title: &'static str,

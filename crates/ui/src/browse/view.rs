@@ -96,7 +96,7 @@ pub struct Wide {
     pub width: Option<u16>,
 }
 
-/// How a page shows what is in a list, library or folder.
+/// Form in which a page shows the items of a list, library or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// As a table, in which single values can be edited.

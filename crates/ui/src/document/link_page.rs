@@ -24,7 +24,7 @@ use http_core::transfer::send;
 /// Limit on the characters of the name that a sender of files gives.
 const MAX_SENDER: usize = 100;
 
-/// What a browser can show of the document itself.
+/// Way in which a browser shows the document itself.
 enum Shown {
     Nothing,
     Image,
@@ -246,7 +246,7 @@ pub async fn receive(
     }
 }
 
-/// What was read of a form with files.
+/// Data read from a form with files so far.
 #[derive(Default)]
 struct Sending {
     sender: String,

@@ -95,7 +95,7 @@ async fn draw(visit: &Visit, item: &Item, done: Done) -> PageResult {
     Ok(page_of(visit, item, done, parts))
 }
 
-/// What the caller may see in the dialog.
+/// Parts of the dialog that the caller may see.
 struct Parts {
     people: Option<People>,
     links: Option<Links>,

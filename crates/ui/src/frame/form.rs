@@ -62,7 +62,7 @@ pub struct ColumnPick {
 /// A user or group that a field suggests.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
-    /// What is typed.
+    /// Text to type.
     pub value: String,
     /// The name.
     pub label: String,

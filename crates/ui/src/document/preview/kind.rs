@@ -28,7 +28,7 @@ pub enum PreviewKind {
     Table,
     /// Lines of text, with the language in which they are coloured.
     Text(Option<&'static str>),
-    /// What a child process extracts from an office document, an archive or a mail message.
+    /// Text or list that a child process extracts from an office document, an archive or a mail message.
     Extracted(TextFormat),
 }
 

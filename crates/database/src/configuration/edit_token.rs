@@ -16,6 +16,8 @@ statements! {
         OR EXISTS (SELECT 1 FROM web_session s WHERE s.id = t.session_id) THEN t.created_at ELSE 0 END, t.used_at \
         FROM edit_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f WHERE t.hash = $1 AND NOT a.disabled";
     TOUCH_EDIT_TOKEN = "UPDATE edit_token SET used_at = $2 WHERE id = $1 AND used_at < $3";
+    TOUCH_EDIT_TOKENS_OF = "UPDATE edit_token SET used_at = $2
+        WHERE document_id = $1 AND used_at > $3 AND used_at < $4";
     END_EDIT_TOKENS = "UPDATE edit_token SET created_at = 0 WHERE account_id = $1";
     DELETE_UNUSED_EDIT_TOKENS = "DELETE FROM edit_token WHERE used_at <= $1";
     DELETE_SURPLUS_EDIT_TOKENS = "DELETE FROM edit_token WHERE account_id = $1 AND used_at <= $3 AND id NOT IN \
@@ -76,6 +78,17 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<EditIden
 /// Records a use at `now`, unless a use after `unless_after` is already recorded.
 pub fn touch(tx: &mut Transaction, token: Id, now: Timestamp, unless_after: Timestamp) -> Result<u64> {
     tx.execute(TOUCH_EDIT_TOKEN, &params![token, now, unless_after])
+}
+
+/// Records a use of all tokens of a document that were used after `after` and not since `unless_after`.
+pub fn touch_all(
+    tx: &mut Transaction,
+    document: Id,
+    now: Timestamp,
+    after: Timestamp,
+    unless_after: Timestamp,
+) -> Result<u64> {
+    tx.execute(TOUCH_EDIT_TOKENS_OF, &params![document, now, after, unless_after])
 }
 
 /// Ends all tokens of an account: they count as made at time 0, which is past every limit.

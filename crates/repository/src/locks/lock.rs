@@ -12,6 +12,14 @@ pub const SHORTEST_LOCK: u64 = 30;
 /// Maximum size in bytes of the client's description of the owner.
 pub const MAX_LOCK_OWNER: usize = 4_096;
 
+/// Beginning of the tokens of locks that office servers hold.
+pub(super) const OFFICE_LOCK_PREFIX: &str = "urn:x-strongroom-editor:";
+
+/// Returns whether a lock is held by an office server, for everyone who edits in it.
+pub(super) fn is_office_lock(token: &str) -> bool {
+    token.starts_with(OFFICE_LOCK_PREFIX)
+}
+
 /// A granted lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {

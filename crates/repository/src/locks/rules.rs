@@ -6,7 +6,7 @@ use std::time::Duration;
 use database::content::lock::{self, LockRow};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, Result, Right, Timestamp};
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::items::item::Item;
@@ -14,7 +14,7 @@ use crate::items::tree::above;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 
-use super::lock::{MAX_LOCK, SHORTEST_LOCK};
+use super::lock::{MAX_LOCK, SHORTEST_LOCK, is_office_lock};
 
 /// Extent of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,12 +88,12 @@ pub(crate) fn set_locked_by(reader: &mut Reader<'_>, located: &Located, items: &
     Ok(())
 }
 
-/// Returns the first lock that prevents a change. The locks on an item do not prevent it if one of them belongs to the
-/// caller and its token is in `tokens`.
+/// Returns the first lock that prevents a change. The locks on an item do not prevent it if the token of one of them is
+/// in `tokens`, and that one belongs to the caller or to an office server.
 pub(crate) fn refuse_locked<'a>(locks: &'a [LockRow], tokens: &[String], caller: Id) -> Option<&'a LockRow> {
     let mut open: HashSet<Id> = HashSet::new();
     for lock in locks {
-        if lock.owner_id == caller && tokens.contains(&lock.token) {
+        if (lock.owner_id == caller || is_office_lock(&lock.token)) && tokens.contains(&lock.token) {
             open.insert(lock.node_id);
         }
     }
@@ -186,13 +186,19 @@ impl Guard {
         row: &NodeRow,
         reach: Reach,
     ) -> Result<()> {
-        if !checked.collection.has_locks {
+        let office = self.tokens.iter().find(|token| is_office_lock(token) && row.kind == NodeKind::Document);
+        if !checked.collection.has_locks && office.is_none() {
             return Ok(());
         }
         let (now, above) = (Timestamp::now(), above(transaction, row)?);
         let mut locks = lock::covering(transaction, row.id, &above, now)?;
         if reach == Reach::Tree && row.kind.has_contents() {
             locks.extend(lock::below(transaction, row.id, now)?);
+        }
+        // What is saved with the lock of an office server must not follow what somebody else has saved since it ended.
+        if office.is_some_and(|token| locks.iter().all(|lock| lock.token != *token)) {
+            let text = "the lock with which the document was open for editing has ended";
+            return Err(Error::conflict(text).with_code(Code::LockNotFound));
         }
         match refuse_locked(&locks, &self.tokens, self.caller()) {
             Some(_) => Err(locked(&row.name, None)),
@@ -204,6 +210,7 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::locks::lock::OFFICE_LOCK_PREFIX;
 
     fn on(item: i64, owner: i64, token: &str) -> LockRow {
         LockRow {
@@ -231,6 +238,9 @@ mod tests {
         assert_eq!(refused(&[on(1, 8, "b")], &["b"]), Some("b".into()), "a token of somebody else opens nothing");
         let shared = [on(1, 8, "b"), on(1, 7, "a")];
         assert_eq!((refused(&shared, &["a"]), refused(&shared, &["b"])), (None, Some("b".into())));
+        let office = format!("{OFFICE_LOCK_PREFIX}1:x");
+        let of_office = [on(1, 8, &office)];
+        assert_eq!((refused(&of_office, &[]), refused(&of_office, &[&office])), (Some(office.clone()), None));
         let two = [on(1, 7, "a"), on(2, 7, "c")];
         assert_eq!((refused(&two, &["a"]), refused(&two, &["a", "c"])), (Some("c".into()), None));
     }

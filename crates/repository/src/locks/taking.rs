@@ -7,7 +7,7 @@ use database::{Reader, Transaction};
 use model::{Code, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::items::tree::{above, refuse_held, subtree_rights};
-use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
+use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock, is_office_lock};
 use crate::locks::rules::covering;
 use crate::session::errors::require_free;
 use crate::session::guard::{Checked, Guard};
@@ -29,6 +29,15 @@ const ENDED_ON_ITEM: usize = 20;
 const MAX_LOCKS_PER_ITEM: usize = 100;
 /// Maximum number of locks on one item that one user holds; each of the user's programs may have one.
 const MAX_LOCKS_PER_USER_AND_ITEM: usize = 10;
+
+/// Way in which locks end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Their holder ends them.
+    Release,
+    /// Somebody with the right to override ends them.
+    Break,
+}
 
 impl Lock {
     /// Returns a lock on `located` or on one of its ancestors, as the caller may see it.
@@ -61,10 +70,11 @@ impl Lock {
 }
 
 impl Session {
-    /// Returns this session for one request, which presents these lock tokens.
+    /// Returns this session for one request, which presents these lock tokens. Those of locks that office servers hold
+    /// are left out: [`Session::with_office_lock`] presents them.
     #[must_use]
     pub fn with_lock_tokens(mut self, tokens: Vec<String>) -> Self {
-        self.tokens = tokens.into();
+        self.tokens = tokens.into_iter().filter(|token| !is_office_lock(token)).collect();
         self
     }
 
@@ -129,28 +139,14 @@ impl Session {
         }
         self.refuse_conflicting(&located, wish.exclusive).await?;
         let (id, path, place) = (located.node().id, located.path(), located.clone());
-        let (token, seconds) = (rules::new_token()?, wish.seconds);
+        let token = rules::new_token()?;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let now = Timestamp::now();
             let row = guard.lock_row(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
             if wish.deep {
                 subtree_rights(transaction, &checked.access, &row, &[Right::Edit])?;
             }
-            refuse_conflicts(transaction, checked, &row, &wish, guard.caller(), now)?;
-            make_room(transaction, &row, guard.caller(), now)?;
-            let given = lock::LockRow {
-                token: token.clone(),
-                collection_id: row.collection_id,
-                node_id: id,
-                owner_id: guard.caller(),
-                owner: wish.owner.clone(),
-                exclusive: wish.exclusive,
-                deep: wish.deep && row.kind.is_container(),
-                created_at: now,
-                expires_at: rules::end(now, seconds),
-            };
-            lock::insert(transaction, &given)?;
+            let given = insert_lock(transaction, guard, checked, &row, (&wish, token.clone()))?;
             guard.record(transaction, id, "item.lock", path.as_str())?;
             Ok(Lock::on(&place, given))
         };
@@ -188,14 +184,14 @@ impl Session {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
         if found.owner_id == self.principal.id {
-            return self.end_locks((*located).clone(), vec![found]).await;
+            return self.end_locks((*located).clone(), vec![found], Ending::Release).await;
         }
         let place = place_of(&located, &found).ok_or_else(not_found)?;
         // A caller who may not open the locked item learns only its name, which is part of the given item's path.
         if !place.is_within_credential() || !place.rights().has(Right::View) {
             return Err(Error::lacking(Right::Override, &place.node().name));
         }
-        self.end_locks(place.to(Right::Override)?, vec![found]).await
+        self.end_locks(place.to(Right::Override)?, vec![found], Ending::Break).await
     }
 
     /// Ends all locks on an item itself, whichever users hold them. Ending other users' locks needs the right to
@@ -209,14 +205,17 @@ impl Session {
             return Err(not_found());
         }
         let own = here.iter().all(|lock| lock.owner_id == self.principal.id);
-        self.end_locks(located.to(if own { Right::View } else { Right::Override })?, here).await
+        let (right, ending) = if own { (Right::View, Ending::Release) } else { (Right::Override, Ending::Break) };
+        self.end_locks(located.to(right)?, here, ending).await
     }
 
-    /// Ends locks of the caller, or locks that lie on `located`, on which the caller has the right to override.
-    async fn end_locks(&self, located: Permitted, locks: Vec<lock::LockRow>) -> Result<()> {
-        let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
+    /// Ends locks, and records it. The caller holds the rights that this needs.
+    pub(super) async fn end_locks(&self, located: Permitted, locks: Vec<lock::LockRow>, ending: Ending) -> Result<()> {
         let guard = self.guard([&located])?;
-        let action = if own { "item.unlock" } else { "item.break-lock" };
+        let action = match ending {
+            Ending::Release => "item.unlock",
+            Ending::Break => "item.break-lock",
+        };
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             for lock in &locks {
@@ -226,6 +225,32 @@ impl Session {
         };
         guard.allow_reserved_space().write(write).await
     }
+}
+
+/// Adds a lock with this token, unless another one is in the way.
+pub(super) fn insert_lock(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    checked: &Checked,
+    row: &NodeRow,
+    (wish, token): (&NewLock, String),
+) -> Result<lock::LockRow> {
+    let now = Timestamp::now();
+    refuse_conflicts(transaction, checked, row, wish, guard.caller(), now)?;
+    make_room(transaction, row, guard.caller(), now)?;
+    let given = lock::LockRow {
+        token,
+        collection_id: row.collection_id,
+        node_id: row.id,
+        owner_id: guard.caller(),
+        owner: wish.owner.clone(),
+        exclusive: wish.exclusive,
+        deep: wish.deep && row.kind.is_container(),
+        created_at: now,
+        expires_at: rules::end(now, wish.seconds),
+    };
+    lock::insert(transaction, &given)?;
+    Ok(given)
 }
 
 /// Returns the locked item: `located` or one of its ancestors; `None` if the lock lies elsewhere.
@@ -285,6 +310,6 @@ fn refuse_conflicts(
     }
 }
 
-fn not_found() -> Error {
+pub(super) fn not_found() -> Error {
     Error::conflict("there is no such lock on this item: it may have ended").with_code(Code::LockNotFound)
 }

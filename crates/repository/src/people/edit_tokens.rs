@@ -24,6 +24,8 @@ const LONGEST: Duration = Duration::from_hours(24);
 /// Time after the last use for which an ended token is kept. Its address then still names the document to those who
 /// sign in.
 pub(super) const ENDED_EDIT_TOKENS: Duration = Duration::from_hours(7 * 24);
+/// Time within which a use of a token is not recorded again for an editor that several people share.
+const KEPT_EVERY: Duration = Duration::from_mins(5);
 /// Limit on the tokens of one account. A new one replaces the one that was not used for the longest time, unless all
 /// are in use.
 pub(super) const MAX_EDIT_TOKENS: usize = 1_000;
@@ -111,6 +113,20 @@ impl Repository {
         let access = self.edit_access_at(secret, Timestamp::now()).await?;
         count("edit", access.as_ref().is_some_and(|access| access.caller.is_some()));
         Ok(access)
+    }
+
+    /// Keeps the tokens of a document from ending for lack of use, because it is open in an editor that several people
+    /// share: its office server speaks for all of them with the token of one. They end after a day all the same.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Corrupt` from the configuration database.
+    #[boxed]
+    pub async fn keep_edit_tokens(&self, document: Id) -> Result<()> {
+        let now = Timestamp::now();
+        let touch = move |tx: &mut Transaction| {
+            edit_token::touch_all(tx, document, now, now.before(IDLE), now.before(KEPT_EVERY)).map(drop)
+        };
+        self.inner.configuration.write(touch).await
     }
 
     pub(super) async fn edit_access_at(&self, secret: &str, now: Timestamp) -> Result<Option<EditAccess>> {

@@ -29,6 +29,10 @@ pub fn shrink(bytes: &[u8], most: u32) -> Result<Vec<u8>> {
     limits.max_alloc = Some(MAX_DECODED);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(refused)?;
+    // Not every decoder looks at the limit, and the picture itself is not part of it.
+    if decoder.total_bytes() > MAX_DECODED {
+        return Err(too_large());
+    }
     let orientation = decoder.orientation().map_err(refused)?;
     let mut picture = DynamicImage::from_decoder(decoder).map_err(refused)?;
     if picture.width() > most || picture.height() > most {
@@ -46,9 +50,13 @@ pub fn shrink(bytes: &[u8], most: u32) -> Result<Vec<u8>> {
 
 fn refused(error: ImageError) -> Error {
     match error {
-        ImageError::Limits(_) => Error::invalid("the picture is too large to be shown").with_code(Code::TooLarge),
+        ImageError::Limits(_) => too_large(),
         error => unreadable(error),
     }
+}
+
+fn too_large() -> Error {
+    Error::invalid("the picture is too large to be shown").with_code(Code::TooLarge)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub use checkout::CheckIn;
 pub use open::{Content, ReadRange, VersionChoice};
 pub use rules::Preconditions;
 pub use save::{OnConflict, Ownership, Saved, UploadOptions};
-pub use text::shrink_picture;
+pub use text::{read_member, shrink_picture};
 pub use upload::{Destination, Upload};
 
 pub(crate) use open::require_draft;

@@ -1,8 +1,8 @@
-//! Text of office documents and small pictures for pages. Child processes make both.
+//! What child processes make of documents for pages: text, files of archives, small pictures.
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
-use search::extract::{self, Extract, Format};
+use search::extract::{self, Extract, Format, MemberContent};
 use search::sandbox::Document;
 
 use crate::{Session, Target};
@@ -27,6 +27,20 @@ impl Session {
     }
 }
 
+/// Reads a member of an archive, or an attachment: the one at this position of the list that [`Session::text`] returns.
+/// A child process does the work.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if there is no such file, or it is encrypted or damaged; with code `too_large` if
+/// it is longer than 32 MiB; otherwise those of [`Session::text`].
+#[boxed]
+pub async fn read_member(session: &Session, opened: Content, format: Format, at: usize) -> Result<MemberContent> {
+    require_short(&opened)?;
+    let sandbox = session.repository.sandbox()?;
+    let permit = sandbox.permit_to_read(session.principal.id).await?;
+    sandbox.read_member(permit, format, at, fill(opened).await?).await
+}
+
 /// Makes a picture smaller, so that its sides have at most `most` pixels; returns it as PNG or JPEG. A child process
 /// does the work.
 ///
@@ -42,7 +56,8 @@ pub async fn shrink_picture(session: &Session, opened: Content, most: u32) -> Re
 
 fn require_short(opened: &Content) -> Result<()> {
     if opened.size() > extract::MAX_BYTES {
-        return Err(Error::invalid("previews are made only of documents of up to 32 MiB").with_code(Code::TooLarge));
+        return Err(Error::invalid("documents over 32 MiB have no preview, and no files can be taken out of them")
+            .with_code(Code::TooLarge));
     }
     Ok(())
 }

@@ -346,10 +346,10 @@ impl Upload {
         Self { claim: None, ..self }
     }
 
-    /// Makes this an upload through a link. The transaction counts and records its use. Its bytes count for the link
+    /// Makes this an upload through a link. The transaction counts and records its use. Its bytes count for `visitors`
     /// and not for the link's creator, and its errors name no location of a store.
-    pub(crate) fn through(self, link: LinkUse, repository: &Repository) -> Self {
-        Self { link: Some(link), claim: Some(repository.claim(link.link)), is_insider: false, ..self }
+    pub(crate) fn through(self, link: LinkUse, visitors: Id, repository: &Repository) -> Self {
+        Self { link: Some(link), claim: Some(repository.claim(visitors)), is_insider: false, ..self }
     }
 
     /// Takes the next bytes. Memory use is bounded whatever the document's size.

@@ -1,10 +1,10 @@
-//! Archives: the names and sizes of their members. Nothing but compressed TAR archives is unpacked.
+//! Archives: the names and sizes of their members, and the content of one of them.
 
 use std::io::Read;
 
-use model::Result;
+use model::{Code, Error, Result};
 
-use super::content::{Content, Extract, Member, unreadable};
+use super::content::{Content, Extract, MAX_MEMBER, Member, MemberContent, unreadable};
 use super::package::Package;
 
 /// Limit on the members that are listed.
@@ -19,6 +19,46 @@ pub fn zip(package: &Package<'_>) -> Extract {
     let mut list = MemberList::default();
     let more = !package.members().all(|member| list.add(member));
     Extract { content: Content::Members(list.members), more }
+}
+
+/// Returns a member of a ZIP archive: the one at this position of the list.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if there is none, or it is encrypted or damaged; with code `too_large`.
+pub fn zip_member(package: &mut Package<'_>, at: usize) -> Result<MemberContent> {
+    let name = package.members().nth(at).ok_or_else(none)?.name;
+    package.member(at, |member| read(name, member))?.ok_or_else(none)
+}
+
+/// Returns a member of a TAR archive, as [`zip_member`] does.
+pub fn tar_member(bytes: &[u8], at: usize) -> Result<MemberContent> {
+    member(tar::Archive::new(bytes), at)
+}
+
+/// Returns a member of a compressed TAR archive, as [`zip_member`] does.
+pub fn tar_gz_member(bytes: &[u8], at: usize) -> Result<MemberContent> {
+    member(tar::Archive::new(flate2::read::MultiGzDecoder::new(bytes).take(MAX_UNPACKED)), at)
+}
+
+fn member<R: Read>(mut archive: tar::Archive<R>, at: usize) -> Result<MemberContent> {
+    let entry = archive.entries().map_err(unreadable)?.nth(at).ok_or_else(none)?.map_err(unreadable)?;
+    let name = Member::new(&String::from_utf8_lossy(&entry.path_bytes()), 0).name;
+    read(name, entry)
+}
+
+/// Reads the content of a member, whatever length its archive declares.
+fn read(name: String, content: impl Read) -> Result<MemberContent> {
+    let mut bytes = Vec::new();
+    content.take(MAX_MEMBER + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_MEMBER {
+        let text = "single files of up to 32 MiB can be taken out of an archive: download the archive";
+        return Err(Error::invalid(text).with_code(Code::TooLarge));
+    }
+    Ok(MemberContent { name, bytes })
+}
+
+fn none() -> Error {
+    unreadable("there is no such file in the archive")
 }
 
 /// Lists the members of a TAR archive.
@@ -103,9 +143,15 @@ mod tests {
         assert_eq!(members(found), (vec![("a/b.txt".into(), 5), ("\u{e4} & <b>.txt".into(), 5)], false));
         let plain = tarred(2);
         assert_eq!(members(tar(&plain)).0, [("folder/0.txt".to_owned(), 3), ("folder/1.txt".to_owned(), 3)]);
+        let second = tar_member(&plain, 1).unwrap();
+        assert_eq!((second.name.as_str(), second.bytes.len()), ("folder/1.txt", 3));
+        assert!(tar_member(&plain, 2).is_err());
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(&plain).unwrap();
-        assert_eq!(members(tar_gz(&packed.finish().unwrap())).0.len(), 2);
+        let packed = packed.finish().unwrap();
+        assert_eq!(members(tar_gz(&packed)).0.len(), 2);
+        assert_eq!(tar_gz_member(&packed, 0).unwrap().name, "folder/0.txt");
+        assert!(read("long".to_owned(), std::io::repeat(0)).is_err());
     }
 
     #[test]

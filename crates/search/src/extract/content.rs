@@ -3,6 +3,8 @@
 use model::{Code, Error};
 use serde::{Deserialize, Serialize};
 
+/// Limit on the bytes of a member that is read.
+pub const MAX_MEMBER: u64 = 32 << 20;
 /// Limit on the characters of the name of a member.
 const MAX_NAME: usize = 255;
 
@@ -94,6 +96,15 @@ impl Member {
     pub fn new(name: &str, size: u64) -> Self {
         Self { name: name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect(), size }
     }
+}
+
+/// Content of an archive member or mail attachment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberContent {
+    /// Its name; in an archive, its path.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// A mail message.

@@ -1,6 +1,6 @@
 //! Text extraction from office documents: Word, Excel and PowerPoint since 2007 (ECMA-376), and OpenDocument (ISO/IEC
-//! 26300). All of them are ZIP archives of XML parts. Of an archive, only the names and sizes of its members are
-//! read.
+//! 26300). All of them are ZIP archives of XML parts. Of an archive, the names and sizes of its members are read, or
+//! one of them.
 //!
 //! The cost does not depend on sizes that a file declares: parts are unpacked and read incrementally, and reading ends
 //! when there is enough text or when the parts turn out to be too long. Extraction runs in a child process all the same
@@ -19,7 +19,7 @@ pub(crate) mod xml;
 use model::Result;
 
 pub(crate) use content::unreadable;
-pub use content::{Content, Extract, Format, Member, Message};
+pub use content::{Content, Extract, Format, MAX_MEMBER, Member, MemberContent, Message};
 use package::Package;
 
 /// Maximum size in bytes of a document that is read.
@@ -29,8 +29,8 @@ pub const MAX_BYTES: u64 = 32 << 20;
 ///
 /// # Errors
 /// `Invalid` with code `not_readable` if the bytes are not a document of this format, or an encrypted one; with
-/// `too_large` if the part that is unpacked contains no text. Mail messages are `not_readable` here: [`crate::readers`]
-/// has what it takes to read them.
+/// `too_large` if the part that is unpacked contains no text. Mail messages are `not_readable` here:
+/// [`crate::readers::message`] reads them.
 pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
     let read = match format {
         Format::Docx => text::docx,
@@ -48,4 +48,18 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
     found.more |= package.is_cut();
     package.refuse_if_cut_and(found.is_empty())?;
     Ok(found)
+}
+
+/// Takes a file out of an archive: the member at this position of the list that [`extract`] returns.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if there is no such member, or it is encrypted or damaged; with code `too_large`
+/// if it is longer than [`MAX_MEMBER`].
+pub fn member(format: Format, bytes: &[u8], at: usize) -> Result<MemberContent> {
+    match format {
+        Format::Zip => archive::zip_member(&mut Package::open(bytes)?, at),
+        Format::Tar => archive::tar_member(bytes, at),
+        Format::TarGz => archive::tar_gz_member(bytes, at),
+        _ => Err(unreadable("it is not an archive")),
+    }
 }

@@ -48,6 +48,14 @@ impl<'a> Package<'a> {
         })
     }
 
+    /// Reads the member at this position among [`Self::members`]; `None` if there is none.
+    pub fn member<T>(&mut self, at: usize, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<Option<T>> {
+        let is_listed = |index: &usize| self.archive.by_index_data(*index).is_ok_and(|part| part.name().is_ok());
+        let Some(index) = (0..self.archive.len()).filter(is_listed).nth(at) else { return Ok(None) };
+        let mut file = self.archive.by_index(index).map_err(unreadable)?;
+        read(&mut file).map(Some)
+    }
+
     /// Returns whether any part was cut off at the limit on unpacked bytes.
     pub fn is_cut(&self) -> bool {
         self.cut

@@ -1,9 +1,9 @@
 //! Messages (RFC 5322, MIME), by the library `mail-parser`: subject, people, body, and attachments with their text.
 
 use mail_parser::{Address, MessageParser, MimeHeaders, PartType};
-use model::Result;
+use model::{Code, Error, Result};
 
-use crate::extract::{Content, Extract, Member, Message, unreadable};
+use crate::extract::{Content, Extract, MAX_MEMBER, Member, MemberContent, Message, unreadable};
 
 use super::document_text::{MAX_DEPTH, ReadAttachment, TextBuilder};
 use super::html;
@@ -105,6 +105,17 @@ pub fn show(bytes: &[u8]) -> Result<Extract> {
     Ok(Extract { content: Content::Message(Box::new(found)), more })
 }
 
+/// Returns an attachment: the one at this position of the list that [`show`] returns.
+pub fn attachment(bytes: &[u8], at: usize) -> Result<MemberContent> {
+    let message = MessageParser::default().parse(bytes).ok_or_else(|| unreadable("it is not a message"))?;
+    let part = message.attachments().nth(at).ok_or_else(|| unreadable("there is no such attachment"))?;
+    if part.contents().len() as u64 > MAX_MEMBER {
+        return Err(Error::invalid("the attachment is too large to be taken out").with_code(Code::TooLarge));
+    }
+    let name = Member::new(part.attachment_name().unwrap_or_default(), 0).name;
+    Ok(MemberContent { name, bytes: part.contents().to_vec() })
+}
+
 /// Names and addresses of people.
 fn people(field: Option<&Address<'_>>) -> Vec<String> {
     let Some(field) = field else { return Vec::new() };
@@ -134,6 +145,9 @@ mod tests {
         assert_eq!(message.lines, ["Hello Bob"]);
         assert_eq!(message.attachments, [Member::new("offer.pdf", 5)]);
         assert!(!more);
+        let attached = attachment(mail, 0).unwrap();
+        assert_eq!((attached.name.as_str(), attached.bytes.as_slice()), ("offer.pdf", &b"12345"[..]));
+        assert!(attachment(mail, 1).is_err());
         for bad in [&b""[..], b"\0\0\0", b"\xff\xfe"] {
             assert!(show(bad).is_err(), "{bad:?}");
         }

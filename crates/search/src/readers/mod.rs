@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::Result;
 
-use crate::extract::{Extract, unreadable};
+use crate::extract::{Extract, MemberContent, unreadable};
 
 use document_text::MAX_DEPTH;
 pub(crate) use document_text::TextBuilder;
@@ -42,6 +42,15 @@ pub fn read(format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
     let mut text = TextBuilder::default();
     read_into(format, bytes, &mut text, 0)?;
     Ok(text.finish())
+}
+
+/// Takes an attachment out of a mail message: the one at this position of the list that [`message`] returns.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if there is none; with code `too_large` if it is longer than
+/// [`crate::extract::MAX_MEMBER`].
+pub fn attachment(bytes: &[u8], at: usize) -> Result<MemberContent> {
+    email::attachment(bytes, at)
 }
 
 /// Reads a mail message as people see it.

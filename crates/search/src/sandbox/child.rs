@@ -15,7 +15,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Extract, Format, MAX_BYTES, extract};
+use crate::extract::{self, Extract, Format, MAX_BYTES, MemberContent, extract};
 use crate::pictures;
 use crate::readers;
 use crate::sheets::{self, wire};
@@ -27,15 +27,21 @@ use super::restrictions;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
-/// Subcommands: read a document from standard input; make a picture smaller; read the cells of a workbook; read the
-/// texts of documents one after the other; run another program in a directory; become another program that only reads
-/// standard input and writes standard output; report the restrictions that the system lacks.
+/// Subcommand: read a document from standard input.
 pub const READ: &str = "read";
+/// Subcommand: read a file of an archive or an attachment of a mail message.
+pub const READ_MEMBER: &str = "read-member";
+/// Subcommand: make a picture smaller.
 pub const SHRINK: &str = "shrink";
+/// Subcommand: read the cells of a workbook.
 pub const READ_CELLS: &str = "read-cells";
+/// Subcommand: read the texts of documents one after the other.
 pub const READ_TEXTS: &str = "read-texts";
+/// Subcommand: run another program in a directory.
 pub const RUN: &str = "run";
+/// Subcommand: become another program that only reads standard input and writes standard output.
 pub const RUN_PIPED: &str = "run-piped";
+/// Subcommand: report the restrictions that the system lacks.
 pub const PROBE: &str = "probe";
 
 /// Memory limit of a child that reads, and limit on the address space of any child.
@@ -43,9 +49,10 @@ const MEMORY: u64 = 256 << 20;
 const ADDRESSES: u64 = 4 << 30;
 /// Memory limit of a child that makes a picture smaller.
 const PICTURE_MEMORY: u64 = 512 << 20;
-/// The first byte of its answer: a picture follows, or the code and the reason of a refusal, separated by a line end.
-const PICTURE: u8 = 1;
-const NO_PICTURE: u8 = 2;
+/// First byte of an answer in bytes: they follow.
+const DONE: u8 = 1;
+/// First byte of an answer in bytes: the code and the reason of a refusal follow, separated by a line end.
+const REFUSED: u8 = 2;
 /// Limit in seconds on the processor time for reading a document. The signal to end arrives a second before.
 const SECONDS: u64 = 6;
 /// Limits on memory and processor time of a child that reads texts. The server ends one that takes too long for a
@@ -84,6 +91,9 @@ pub fn main(words: &[OsString]) -> ExitCode {
         |word: &OsString| word.to_string_lossy().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let done = match words.as_slice() {
         [task, format] if *task == READ => read(&format.to_string_lossy()),
+        [task, format, at] if *task == READ_MEMBER => {
+            number(at).and_then(|at| read_member(&format.to_string_lossy(), at))
+        }
         [task, most] if *task == SHRINK => number(most).and_then(shrink),
         [task] if *task == READ_CELLS => read_cells(),
         [task] if *task == READ_TEXTS => read_texts(),
@@ -118,11 +128,17 @@ pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
     }
 }
 
+/// Reads standard input, up to one byte more than a document may have.
+fn read_input() -> io::Result<Vec<u8>> {
+    let mut document = Vec::new();
+    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
+    Ok(document)
+}
+
 fn read(format: &str) -> io::Result<()> {
     let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
     confine_reader(MEMORY)?;
-    let mut document = Vec::new();
-    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
+    let document = read_input()?;
     let read = match format {
         Format::Email => readers::message(&document),
         format => extract(format, &document),
@@ -136,35 +152,73 @@ fn read(format: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn shrink(most: u64) -> io::Result<()> {
-    let most = u32::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?;
-    confine_reader(PICTURE_MEMORY)?;
-    let mut document = Vec::new();
-    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
-    let mut out = io::stdout().lock();
-    match pictures::shrink(&document, most) {
-        Ok(picture) => {
-            out.write_all(&[PICTURE])?;
-            out.write_all(&picture)?;
+fn read_member(format: &str, at: u64) -> io::Result<()> {
+    let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
+    let at = usize::try_from(at).map_err(|_| io::ErrorKind::InvalidInput)?;
+    confine_reader(MEMORY)?;
+    let document = read_input()?;
+    let found = match format {
+        Format::Email => readers::attachment(&document, at),
+        format => extract::member(format, &document, at),
+    };
+    match found {
+        Ok(MemberContent { name, bytes }) => {
+            let length = u16::try_from(name.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+            write_done(&[&length.to_be_bytes(), name.as_bytes(), &bytes])
         }
-        Err(error) => {
-            out.write_all(&[NO_PICTURE])?;
-            out.write_all(format!("{}\n{}", error.code(), error.message()).as_bytes())?;
-        }
+        Err(error) => write_refused(&error),
     }
+}
+
+/// Parses the answer of a child that read a member.
+pub fn parse_member(answer: Vec<u8>) -> Result<MemberContent> {
+    let mut bytes = parse_bytes(answer)?;
+    let parts = bytes.split_first_chunk::<2>().and_then(|(length, rest)| {
+        let name = rest.get(..usize::from(u16::from_be_bytes(*length)))?;
+        String::from_utf8(name.to_vec()).ok()
+    });
+    let name = parts.ok_or_else(reader_failed)?;
+    bytes.drain(..2 + name.len());
+    Ok(MemberContent { name, bytes })
+}
+
+fn write_done(parts: &[&[u8]]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(&[DONE])?;
+    parts.iter().try_for_each(|part| out.write_all(part))?;
     out.flush()
 }
 
-/// Parses the output of a child that made a picture smaller.
-pub fn picture(answer: Vec<u8>) -> Result<Vec<u8>> {
+fn write_refused(error: &Error) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(&[REFUSED])?;
+    out.write_all(format!("{}\n{}", error.code(), error.message()).as_bytes())?;
+    out.flush()
+}
+
+/// Parses an answer in bytes.
+pub fn parse_bytes(mut answer: Vec<u8>) -> Result<Vec<u8>> {
     match answer.split_first() {
-        Some((&PICTURE, picture)) => Ok(picture.to_vec()),
-        Some((&NO_PICTURE, why)) => {
+        Some((&DONE, _)) => {
+            answer.drain(..1);
+            Ok(answer)
+        }
+        Some((&REFUSED, why)) => {
             let why = String::from_utf8_lossy(why);
             let (code, why) = why.split_once('\n').unwrap_or_default();
             Err(refused(code, why))
         }
         _ => Err(reader_failed()),
+    }
+}
+
+fn shrink(most: u64) -> io::Result<()> {
+    let most = u32::try_from(most).map_err(|_| io::ErrorKind::InvalidInput)?;
+    confine_reader(PICTURE_MEMORY)?;
+    let document = read_input()?;
+    match pictures::shrink(&document, most) {
+        Ok(picture) => write_done(&[&picture]),
+        Err(error) => write_refused(&error),
     }
 }
 

@@ -16,7 +16,7 @@ use super::permits::{ChildPermit, ChildPermits};
 use super::pool::ReaderPool;
 use super::read_limit::ReadLimit;
 use super::supervisor::{self, ChildCommand, ChildEnd, ChildOutcome, Input};
-use crate::extract::{Extract, Format};
+use crate::extract::{Extract, Format, MAX_MEMBER, MemberContent};
 use crate::sheets::Sheet;
 use crate::sheets::wire::{self, Answer};
 
@@ -36,6 +36,8 @@ const MAX_TEXT_CHILDREN: usize = 4;
 const READING_TIME: Duration = Duration::from_secs(10);
 /// Limit on the bytes of an answer.
 const MAX_ANSWER: usize = 8 << 20;
+/// Limit on the bytes of an answer before those of a file.
+const MAX_HEAD: usize = 4 << 10;
 /// Timeout for killed children to disappear when the server stops.
 const ENDING_TIME: Duration = Duration::from_secs(1);
 
@@ -122,6 +124,33 @@ impl Sandbox {
         }
     }
 
+    /// Reads a member of an archive, or an attachment, in a child: the one at this position of its list.
+    ///
+    /// # Errors
+    /// Those of [`crate::extract::member`], and those of [`Self::read`].
+    pub async fn read_member(
+        &self,
+        permit: ChildPermit,
+        format: Format,
+        at: usize,
+        document: Document,
+    ) -> Result<MemberContent> {
+        let order = ChildCommand {
+            program: self.0.program.clone(),
+            words: vec![COMMAND.into(), child::READ_MEMBER.into(), format.as_str().into(), at.to_string().into()],
+            input: Input::File(document.into_file()?),
+            answer: MAX_MEMBER as usize + MAX_HEAD,
+            time: READING_TIME,
+            share: None,
+        };
+        let (outcome, _) = self.keep("read-member", order, permit).await?;
+        match outcome.ended {
+            ChildEnd::Done => child::parse_member(outcome.answer),
+            ChildEnd::Killed => Err(too_long(READING_TIME)),
+            ChildEnd::Failed => Err(reader_failed()),
+        }
+    }
+
     /// Makes a picture smaller in a child: its sides have at most `most` pixels then. Returns it as PNG or JPEG.
     ///
     /// # Errors
@@ -138,7 +167,7 @@ impl Sandbox {
         };
         let (outcome, _) = self.keep("shrink", order, permit).await?;
         match outcome.ended {
-            ChildEnd::Done => child::picture(outcome.answer),
+            ChildEnd::Done => child::parse_bytes(outcome.answer),
             ChildEnd::Killed => Err(too_long(READING_TIME)),
             ChildEnd::Failed => Err(reader_failed()),
         }

@@ -183,9 +183,10 @@ impl SupervisedChild {
         let _ = self.child.kill();
         let status = self.child.wait()?;
         self.gone = true;
-        // The descendants have been killed, and belong to the group until they are gone.
+        // The descendants have been killed, and belong to the group until they are reaped.
         let patient = Instant::now() + LEAVING;
-        while test_kill_process_group(leader).is_ok() && Instant::now() < patient {
+        let group = self.child.id();
+        while test_kill_process_group(leader).is_ok() && usage::is_alive(group) && Instant::now() < patient {
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(status)

@@ -1,4 +1,4 @@
-//! Measures what a group of processes uses: bytes on disk and in memory.
+//! Measures what a group of processes uses: bytes on disk and in memory; and whether one of it is still there.
 
 use std::fs::{self, DirEntry};
 use std::path::Path;
@@ -35,19 +35,33 @@ const ENTRY: u64 = 1_024;
 /// Returns the resident memory of all processes of a group, in bytes.
 pub fn resident(group: u32) -> u64 {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pages: u64 = entries.filter_map(|entry| pages_of(&entry, group)).sum();
+    let pages: u64 = entries.filter_map(|entry| member(&entry, group)).map(|member| member.resident_pages).sum();
     pages * rustix::param::page_size() as u64
 }
 
-/// Returns the resident pages of a process, if it belongs to the group.
-fn pages_of(process: &DirEntry, group: u32) -> Option<u64> {
+/// Returns whether a process of a group is alive. One that has ended belongs to the group until it is reaped, which the
+/// process that adopted it may do late.
+pub fn is_alive(group: u32) -> bool {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| member(&entry, group)).any(|member| !["Z", "X"].contains(&member.state.as_str()))
+}
+
+/// A process of a group.
+struct Member {
+    state: String,
+    resident_pages: u64,
+}
+
+/// Returns a process, if it belongs to the group.
+fn member(process: &DirEntry, group: u32) -> Option<Member> {
     process.file_name().to_str()?.parse::<u32>().ok()?;
     let text = fs::read_to_string(process.path().join("stat")).ok()?;
     // As in proc_pid_stat(5): behind the name are state, parent and group (fields 3 to 5), and the resident pages are
     // field 24.
-    let mut fields = text.rsplit_once(") ")?.1.split(' ').skip(2);
-    let is_member = fields.next()?.parse() == Ok(group);
-    is_member.then(|| fields.nth(18)?.parse().ok()).flatten()
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?.to_owned();
+    let is_member = fields.nth(1)?.parse() == Ok(group);
+    is_member.then(|| Some(Member { state, resident_pages: fields.nth(18)?.parse().ok()? })).flatten()
 }
 
 #[cfg(test)]
@@ -63,7 +77,7 @@ mod tests {
         let bytes = bytes_below(place.path(), u64::MAX);
         assert!((100_000..120_000).contains(&bytes), "{bytes}");
         let own = rustix::process::getpgrp().as_raw_pid().cast_unsigned();
-        assert!(resident(own) > 1 << 20);
-        assert_eq!(resident(u32::MAX), 0);
+        assert!(resident(own) > 1 << 20 && is_alive(own));
+        assert_eq!((resident(u32::MAX), is_alive(u32::MAX)), (0, false));
     }
 }

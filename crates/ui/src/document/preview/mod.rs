@@ -8,6 +8,7 @@ pub mod decode;
 pub mod fuzzing;
 mod kind;
 mod language;
+pub(super) mod member;
 pub(super) mod pages;
 pub(super) mod picture;
 mod table;
@@ -24,6 +25,7 @@ use crate::frame::visit::Visit;
 use crate::pages::markdown;
 use http_core::converter::{self, Converter};
 use http_core::server::request_body;
+pub use repository::MAX_MEMBER;
 
 /// Limit on bytes read from a text.
 const MAX_BYTES: u64 = 256 << 10;
@@ -200,6 +202,17 @@ pub fn thumbnail(item: &Item) -> Option<String> {
         && (1..=MAX_PICTURE).contains(&item.size)
         && kind::is_picture(&item.media_type, &item.name);
     is_picture.then(|| format!("/items/{}/picture?size=small&version={}", item.id, item.version))
+}
+
+/// Returns the format of an archive or a mail message.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` for another document.
+fn container_format(item: &Item) -> Result<TextFormat> {
+    match kind::of(&item.media_type, &item.name) {
+        PreviewKind::Extracted(format) if format.is_container() => Ok(format),
+        _ => Err(Error::invalid("this document is no archive").with_code(Code::NotReadable)),
+    }
 }
 
 /// Returns the format of a document whose versions are compared by their text; `None` for any other document.

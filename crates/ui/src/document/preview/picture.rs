@@ -8,9 +8,11 @@ use model::{Code, Error};
 use repository::{Target, VersionChoice};
 use serde::Deserialize;
 
+use super::member::unchanged;
 use crate::frame::fault::PageResult;
 use crate::frame::visit::Visit;
 use http_core::pictures::PictureSize;
+use http_core::server::secure;
 use http_core::server::state::AppState;
 use http_core::transfer::content::{self, Plan};
 
@@ -34,8 +36,12 @@ pub async fn show(
         "large" => PictureSize::Large,
         _ => return Err(Error::invalid("the size of a picture is small or large").with_code(Code::Unreadable).into()),
     };
+    secure::require_harmless_use(&headers)?;
     let opened = visit.session.open(&Target::Id(id.parse()?), VersionChoice::Visible).await?;
     let (etag, modified) = (format!("\"{}-{}\"", opened.etag(), asked.size), opened.version.created_at);
+    if let Some(response) = unchanged(&method, &headers, &etag, modified)? {
+        return Ok(response);
+    }
     let name = opened.item.name.clone();
     let picture = state.pictures().of(&visit.session, opened, size).await?;
     let media_type = if picture.starts_with(b"\x89PNG") { "image/png" } else { "image/jpeg" };

@@ -10,7 +10,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 /// The columns that [`read`] expects, in its order.
 macro_rules! columns {
     () => {
-        "id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message"
+        "id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message, verified_at,
+        verify_faults, drilled_at, drill_faults"
     };
 }
 
@@ -21,6 +22,8 @@ statements! {
     SEEN = "UPDATE backup_set SET seen_at = $2 WHERE id = $1 AND state = 'running'";
     END = "UPDATE backup_set SET state = $2, finished_at = $3, seen_at = $3, bytes = $4, new_bytes = $5, message = $6
         WHERE id = $1 AND state = 'running'";
+    SET_VERIFIED = "UPDATE backup_set SET verified_at = $2, verify_faults = $3 WHERE id = $1";
+    SET_DRILLED = "UPDATE backup_set SET drilled_at = $2, drill_faults = $3 WHERE id = $1";
     REMOVE = "UPDATE backup_set SET state = 'removed' WHERE id = $1";
     FIND = concat!("SELECT ", columns!(), " FROM backup_set WHERE id = $1");
     LIST = concat!("SELECT ", columns!(), " FROM backup_set WHERE id < $1 ORDER BY id DESC LIMIT $2");
@@ -30,6 +33,8 @@ statements! {
         WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id");
     LAST_KEPT = "SELECT MAX(CASE WHEN started_at <= $1 THEN started_at END), MAX(started_at) FROM backup_set
         WHERE state = 'kept'";
+    NEWEST_DRILL = "SELECT drilled_at, drill_faults FROM backup_set WHERE drilled_at IS NOT NULL
+        ORDER BY drilled_at DESC, id DESC LIMIT 1";
     NEWEST_KEPT = "SELECT MAX(CASE WHEN NOT needs_stores THEN started_at END),
         MAX(CASE WHEN needs_stores THEN started_at END) FROM backup_set WHERE state = 'kept'";
 }
@@ -60,6 +65,19 @@ pub struct BackupRow {
     pub new_bytes: i64,
     /// The outcome as a message for people.
     pub message: String,
+    /// The last verification.
+    pub verified: Option<BackupCheck>,
+    /// The last drill.
+    pub drilled: Option<BackupCheck>,
+}
+
+/// A check of a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupCheck {
+    /// Time of its end.
+    pub at: Timestamp,
+    /// Number of faults that were found.
+    pub faults: i64,
 }
 
 impl BackupRow {
@@ -81,7 +99,14 @@ fn read(row: &Row<'_>) -> Result<BackupRow> {
         bytes: row.get(7)?,
         new_bytes: row.get(8)?,
         message: row.get(9)?,
+        verified: check(row, 10)?,
+        drilled: check(row, 12)?,
     })
+}
+
+fn check(row: &Row<'_>, at: usize) -> Result<Option<BackupCheck>> {
+    let (time, faults): (Option<Timestamp>, Option<i64>) = (row.get(at)?, row.get(at + 1)?);
+    Ok(time.map(|at| BackupCheck { at, faults: faults.unwrap_or(0) }))
 }
 
 /// Registers a running backup. Nothing that is referenced from now on is collected until the backup ends.
@@ -117,6 +142,21 @@ pub struct Ended {
 pub fn end(transaction: &mut Transaction<'_>, id: Id, ended: &Ended, now: Timestamp) -> Result<()> {
     let values = params![id, ended.state, now, ended.bytes, ended.new_bytes, &ended.message];
     transaction.execute(END, &values).map(drop)
+}
+
+/// Returns the latest drill; `None` if there was none.
+pub fn newest_drill(reader: &mut Reader<'_>) -> Result<Option<BackupCheck>> {
+    Ok(reader.find(NEWEST_DRILL, &params![], |row| check(row, 0))?.flatten())
+}
+
+/// Records a verification of a backup. Returns 0 if the farm does not know it.
+pub fn note_verification(transaction: &mut Transaction<'_>, id: Id, now: Timestamp, faults: i64) -> Result<u64> {
+    transaction.execute(SET_VERIFIED, &params![id, now, faults])
+}
+
+/// Records a drill of a backup. Returns 0 if the farm does not know it.
+pub fn note_drill(transaction: &mut Transaction<'_>, id: Id, now: Timestamp, faults: i64) -> Result<u64> {
+    transaction.execute(SET_DRILLED, &params![id, now, faults])
 }
 
 /// Records that a backup was removed from its destination, or that the farm no longer looks for it there.

@@ -13,7 +13,11 @@ pub const FOLDER: Id = Id::new(3);
 
 /// Takes back the steps of a new configuration database after that of saved searches, and executes more statements.
 pub fn undo_configuration_steps(tx: &mut Transaction<'_>, more: &[Sql]) -> Result<()> {
-    const STEPS: [Sql; 5] = [
+    const STEPS: [Sql; 9] = [
+        Sql::new("ALTER TABLE backup_set DROP COLUMN drill_faults"),
+        Sql::new("ALTER TABLE backup_set DROP COLUMN drilled_at"),
+        Sql::new("ALTER TABLE backup_set DROP COLUMN verify_faults"),
+        Sql::new("ALTER TABLE backup_set DROP COLUMN verified_at"),
         Sql::new("DROP TABLE password_link"),
         Sql::new("DROP TABLE edit_token"),
         Sql::new("ALTER TABLE account DROP COLUMN time_zone"),

@@ -1,5 +1,6 @@
 //! BLOB stores and their content: opening stores, policies, reads, damage, and pending deletions.
 
+mod backup_checks;
 pub(crate) mod built_in;
 pub(crate) mod closed_stores;
 pub(crate) mod database_store;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use maintenance::{Drilled, ExternalFindings, Progress, RestoreOptions, Verified};
-use model::{Error, Id, Result, counted};
+use model::{Error, ErrorKind, Id, Result, counted};
 use serde_json::{Value, json};
 
 use super::backup_sets::{Farm, lost_text};
@@ -38,11 +38,13 @@ pub async fn run(
     if !as_json {
         show(false, &Value::Null, &verified_text(&found));
     }
+    record(common, Check::Verified(&found)).await;
     let mut verdict = Verdict::from(is_sound);
     let mut drilled = Ok(());
     if drill && is_sound {
         drilled = match self::drill(common, options, &found, scratch).await {
             Ok(done) => {
+                record(common, Check::Drilled(&done)).await;
                 value["drill"] = drilled_json(&done);
                 verdict = drill_verdict(&done);
                 if !as_json {
@@ -50,13 +52,57 @@ pub async fn run(
                 }
                 Ok(())
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                if let (ErrorKind::Corrupt, Some(set)) = (error.kind(), found.sets.last()) {
+                    record(common, Check::Failed(*set)).await;
+                }
+                Err(error)
+            }
         };
     }
     if as_json {
         show(true, &value, "");
     }
     drilled.map(|()| verdict.into())
+}
+
+/// A check that the farm keeps on record.
+enum Check<'a> {
+    Verified(&'a Verified),
+    Drilled(&'a Drilled),
+    /// A drill of this backup that found damage and ended.
+    Failed(Id),
+}
+
+/// Puts a check on the record of the farm, if the farm is on this machine. The check itself does not depend on that.
+async fn record(common: &CommonArguments, check: Check<'_>) {
+    let recorded = async {
+        let farm = Farm::open(common).await?;
+        let outcome = match (farm.storage(), check) {
+            (None, _) => Ok(()),
+            (Some(storage), Check::Verified(found)) => {
+                storage.record_backup_verification(found.sets.clone(), found.fault_count).await.map(drop)
+            }
+            (Some(storage), Check::Failed(set)) => storage.record_backup_drill(set, 1).await,
+            // What could not be looked for is not known to be sound.
+            (Some(storage), Check::Drilled(drilled)) => match drilled.set {
+                Some(set) if !matches!(drill_verdict(drilled), Verdict::Incomplete) => {
+                    storage.record_backup_drill(set, missing(drilled)).await
+                }
+                _ => Ok(()),
+            },
+        };
+        farm.close().await;
+        outcome
+    };
+    if let Err(error) = recorded.await {
+        eprintln!("strongroom: this check was not recorded in the farm: {}", error.message());
+    }
+}
+
+/// Returns the number of versions whose bytes are missing.
+fn missing(drilled: &Drilled) -> u64 {
+    drilled.outside.as_ref().map_or(0, |outside| outside.missing)
 }
 
 fn verified_json(found: &Verified) -> Value {

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Query;
 use model::{BackupState, Timestamp};
-use repository::Backup;
+use repository::{Backup, BackupCheck};
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
@@ -46,6 +46,8 @@ struct BackupsPage<'a> {
     newest: Option<Timestamp>,
     /// Time of a newer one that is kept and has the databases only.
     newest_databases: Option<Timestamp>,
+    /// The latest drill.
+    drilled: Option<BackupCheck>,
 }
 
 /// Returns a backup as it is shown.
@@ -74,5 +76,5 @@ pub async fn show(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
     let newest_databases = kept.databases.filter(|at| kept.whole.is_none_or(|whole| whole < *at));
     let page = &visit.page;
     let lines = backups.into_iter().map(|backup| line(page, backup)).collect();
-    Ok(html(&BackupsPage { page, lines, next, newest: kept.whole, newest_databases }))
+    Ok(html(&BackupsPage { page, lines, next, newest: kept.whole, newest_databases, drilled: kept.drill }))
 }

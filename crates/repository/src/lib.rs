@@ -24,10 +24,10 @@ mod storage;
 mod templates;
 mod uploads;
 
-pub use ::database::configuration::backup::BackupRow as Backup;
+pub use ::database::configuration::backup::{BackupCheck, BackupRow as Backup};
 pub use ::search::extract::{
-    Content as TextContent, Extract as TextExtract, Format as TextFormat, Member as ArchiveMember,
-    Message as MailMessage,
+    Content as TextContent, Extract as TextExtract, Format as TextFormat, MAX_MEMBER, Member as ArchiveMember,
+    MemberContent, Message as MailMessage,
 };
 pub use ::search::index::{HitOrder, Passage, Piece, SearchServer};
 pub use ::search::programs::{ProgramSettings, ProgramStatus, Programs, office};
@@ -49,7 +49,7 @@ pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, MAX_MESSAGE
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Rejection, Saved, Submission,
-    Upload, UploadOptions, VersionChoice, shrink_picture,
+    Upload, UploadOptions, VersionChoice, read_member, shrink_picture,
 };
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;
@@ -86,7 +86,7 @@ pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
 pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locations::search_directory::SearchDirectory;
 pub use locations::search_home::{Generation, SearchHome};
-pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
+pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock, OfficeLockChange};
 pub use look::{LinkTarget, SiteLink, SiteLook, SiteLookChange};
 pub use people::*;
 pub use search::{

@@ -28,14 +28,16 @@ statements! {
         WHERE g.principal_id {in $1} AND g.granted_by <> $2 AND n.id <> n.collection_id
         AND (g.expires_at IS NULL OR g.expires_at > $4)
         AND NOT EXISTS (SELECT 1 FROM scope_grant above WHERE above.scope_id = p.scope_id
-        AND above.principal_id = g.principal_id AND above.role_id = g.role_id)
+        AND above.principal_id = g.principal_id AND above.role_id = g.role_id
+        AND (above.expires_at IS NULL OR above.expires_at > $4))
         ORDER BY g.granted_at DESC, s.node_id DESC LIMIT $3";
     SHARED_BY = "SELECT s.node_id, g.granted_at, g.principal_id FROM scope_grant g JOIN scope s ON s.id = g.scope_id
         JOIN node n ON n.id = s.node_id JOIN node p ON p.id = n.parent_id
         WHERE g.granted_by = $1 AND g.principal_id <> $1 AND n.id <> n.collection_id
         AND (g.expires_at IS NULL OR g.expires_at > $3)
         AND NOT EXISTS (SELECT 1 FROM scope_grant above WHERE above.scope_id = p.scope_id
-        AND above.principal_id = g.principal_id AND above.role_id = g.role_id)
+        AND above.principal_id = g.principal_id AND above.role_id = g.role_id
+        AND (above.expires_at IS NULL OR above.expires_at > $3))
         ORDER BY g.granted_at DESC, s.node_id DESC LIMIT $2";
     USES = "SELECT role_id, COUNT(*) FROM scope_grant GROUP BY role_id";
     COPY = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by, expires_at)

@@ -139,7 +139,11 @@ impl Owners {
                 }
                 Class::Others => rules.others,
             };
-            grants.extend(principal.map(|principal| RoleGrant { principal, role, until: None }));
+            if let Some(principal) = principal {
+                // A grant without end takes the place of one that ends.
+                grants.retain(|grant| (grant.principal, grant.role) != (principal, role));
+                grants.insert(RoleGrant { principal, role, until: None });
+            }
         }
         grants
     }

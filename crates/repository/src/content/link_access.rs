@@ -1,6 +1,7 @@
 //! Access for the holder of a link: its target, downloads, and files to send. Everything happens with the rights of the
 //! link's creator, and concerns published versions only.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
@@ -11,6 +12,7 @@ use database::{Reader, Transaction};
 use model::{Code, Error, ErrorKind, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::link_use::{LinkUse, ended};
+use crate::content::pending_link_files::PendingLinkFile;
 use crate::content::sharing::as_ended;
 use crate::documents::{Content, Destination, OnConflict, Upload, UploadOptions, VersionChoice};
 use crate::farm::registry::ContentDatabase;
@@ -23,6 +25,8 @@ use crate::{Repository, Session, Target};
 
 /// Limit on the entries of a folder that the holder of a link sees.
 const MAX_ENTRIES: usize = 1_000;
+/// Limit on the pages of a folder that are looked through for them.
+const MAX_PAGES: usize = 10;
 
 /// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,27 +153,23 @@ impl Repository {
         let way = live.way_to(at.unwrap_or(live.row.node_id)).await?;
         let Some(place) = way.last().filter(|place| place.kind != NodeKind::Document) else { return Err(ended()) };
         let target = Target::Id(place.id);
-        let (_, page) = live.creator.list(&target, Sort::Name, false, None, MAX_ENTRIES).await.map_err(as_ended)?;
-        let is_cut = page.next.is_some();
-        let published = live.published(&page.items).await?;
-        // What its creator may only view, no link could be made to.
-        let may_share = |item: &Item| item.rights.has(Right::Edit);
-        let entry = |item: Item| match item.kind {
-            NodeKind::Folder => {
-                Some(LinkEntry { id: item.id, name: item.name, size: None, modified_at: item.modified_at })
+        let (mut entries, mut after, mut pages) = (Vec::new(), None, 0);
+        // What the visitor may not see must not show, also not in the number of entries.
+        let is_cut = loop {
+            let listed = live.creator.list(&target, Sort::Name, false, after.take(), MAX_ENTRIES).await;
+            let (_, page) = listed.map_err(as_ended)?;
+            entries.extend(live.shown(page.items).await?);
+            (after, pages) = (page.next, pages + 1);
+            if entries.len() > MAX_ENTRIES || after.is_none() || pages == MAX_PAGES {
+                break entries.len() > MAX_ENTRIES || after.is_some();
             }
-            NodeKind::Document => {
-                let (_, size, modified_at) = published.iter().find(|(id, ..)| *id == item.id)?;
-                Some(LinkEntry { id: item.id, name: item.name, size: Some(*size), modified_at: *modified_at })
-            }
-            _ => None,
         };
-        let entries = page.items.into_iter().filter(may_share).filter_map(entry).collect();
+        entries.truncate(MAX_ENTRIES);
         Ok(LinkListing { way: way.into_iter().map(|item| (item.id, item.name)).collect(), entries, is_cut })
     }
 
-    /// Opens the document of a link, or a document in its folder, and counts the download. It is recorded, but not
-    /// again within ten minutes for the same network.
+    /// Opens the document of a link, or a document in its folder, and counts the download. It is recorded; without a
+    /// limit on downloads not again within ten minutes for the same network.
     ///
     /// # Errors
     /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
@@ -209,7 +209,9 @@ impl Repository {
         // Checked before the download is counted, because content on record as faulty cannot be delivered.
         opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
         let by = LinkUse { link: live.row.id, address: proof.client.address };
-        let records = !self.inner.recorded_downloads.has(by.link, node, by.address);
+        // Each use of a link with a limit has its record.
+        let is_limited = live.row.most_downloads.is_some();
+        let records = is_limited || !self.inner.recorded_downloads.has(by.link, node, by.address);
         if counts || records {
             live.note_download(by, &target, counts, records).await?;
         }
@@ -264,13 +266,13 @@ impl Repository {
             let same = row.digest.as_bytes() == &digest;
             let spent = row.most_downloads.is_some_and(|most| row.downloads >= most);
             let now = Timestamp::now();
-            // A clock that was ahead gave it an end that is too late.
+            // A link that was made while the clock was ahead would last too long.
             let is_early = row.created_at > now.after(CLOCK_TOLERANCE);
             if !same || spent || is_early || row.expires_at <= now {
                 return Err(ended());
             }
             let creator = self.principal(row.created_by).await.map_err(as_ended)?;
-            let creator = self.as_caller(creator).taking_turns_of(row.id);
+            let creator = self.as_caller(creator).for_visitors();
             return Ok(ValidLink { row, creator, content: content.clone(), kind, number });
         }
         if !registry.absent.is_empty() {
@@ -292,16 +294,34 @@ impl ValidLink {
     }
 
     /// Returns the published documents among these items, each with size and time of its published version.
-    async fn published(&self, items: &[Item]) -> Result<Vec<(Id, u64, Timestamp)>> {
+    async fn published(&self, items: &[Item]) -> Result<HashMap<Id, (u64, Timestamp)>> {
         let documents = items.iter().filter(|item| item.kind == NodeKind::Document);
         let ids: Vec<Id> = documents.map(|item| item.id).collect();
         let find = move |reader: &mut Reader<'_>| {
             let nodes = node::find_many(reader, &ids)?;
             let published = nodes.iter().filter_map(|node| node.published_id);
             let versions = version::find_many(reader, &published.collect::<Vec<_>>())?;
-            Ok(versions.iter().map(|row| (row.node_id, model::unsigned(row.size), row.created_at)).collect())
+            Ok(versions.iter().map(|row| (row.node_id, (model::unsigned(row.size), row.created_at))).collect())
         };
         self.content.database.read(find).await
+    }
+
+    /// Returns what a visitor sees of these items: folders, and the published versions of documents.
+    async fn shown(&self, items: Vec<Item>) -> Result<Vec<LinkEntry>> {
+        let published = self.published(&items).await?;
+        // The creator cannot make links to items that they may only view.
+        let may_share = |item: &Item| item.rights.has(Right::Edit);
+        let entry = |item: Item| match item.kind {
+            NodeKind::Folder => {
+                Some(LinkEntry { id: item.id, name: item.name, size: None, modified_at: item.modified_at })
+            }
+            NodeKind::Document => {
+                let (size, modified_at) = published.get(&item.id)?;
+                Some(LinkEntry { id: item.id, name: item.name, size: Some(*size), modified_at: *modified_at })
+            }
+            _ => None,
+        };
+        Ok(items.into_iter().filter(may_share).filter_map(entry).collect())
     }
 
     async fn published_number(&self, document: Id) -> Result<VersionNumber> {
@@ -345,14 +365,22 @@ impl UploadLink {
         let live = &self.0;
         let destination = Destination::Child { parent: live.row.node_id, name };
         let options = UploadOptions { on_conflict: OnConflict::KeepBoth, ..options };
+        let repository = &live.creator.repository;
+        let left = live.row.most_downloads.map(|most| most - live.row.downloads);
+        let pending = repository.inner.pending_link_files.begin(live.row.id, left);
+        let pending = pending.ok_or_else(|| for_sender(Error::exhausted("the link takes no more files at a time")))?;
         let begun = live.creator.begin_upload(&destination, options, None).await.map_err(for_sender)?;
         let by = LinkUse { link: live.row.id, address: client.address };
-        Ok(LinkUpload(begun.through(by, &live.creator.repository)))
+        let upload = begun.through(by, live.creator.turns_of, repository);
+        Ok(LinkUpload { upload, _pending: pending })
     }
 }
 
 /// A file that is being sent through a link. Dropping it stores nothing and counts nothing.
-pub struct LinkUpload(Upload);
+pub struct LinkUpload {
+    upload: Upload,
+    _pending: PendingLinkFile,
+}
 
 impl LinkUpload {
     /// Takes the next bytes.
@@ -361,7 +389,7 @@ impl LinkUpload {
     /// Those of [`UploadLink::begin`].
     #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
-        self.0.write(bytes).await.map_err(for_sender)
+        self.upload.write(bytes).await.map_err(for_sender)
     }
 
     /// Stores the file. The same transaction counts and records the use of the link.
@@ -370,7 +398,7 @@ impl LinkUpload {
     /// Those of [`UploadLink::begin`].
     #[boxed]
     pub async fn finish(self) -> Result<()> {
-        self.0.finish().await.map(drop).map_err(for_sender)
+        self.upload.finish().await.map(drop).map_err(for_sender)
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod libraries;
 pub(crate) mod link_access;
 pub(crate) mod link_use;
+pub(crate) mod pending_link_files;
 pub(crate) mod permanent_delete;
 pub(crate) mod permissions;
 pub(crate) mod properties;

@@ -31,6 +31,11 @@ impl From<GrantRow> for RoleGrant {
     }
 }
 
+/// Returns the later of two ends; `None` is no end.
+pub(crate) fn later_end(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.zip(other).map(|(one, other)| one.max(other))
+}
+
 impl RoleGrant {
     /// Returns the row for a grant by `granted_by` at the time `granted_at`.
     pub(crate) fn row(self, granted_by: Id, granted_at: Timestamp) -> GrantRow {
@@ -179,7 +184,8 @@ impl Session {
         .await
     }
 
-    /// Replaces a role of a user or group by another one with the same end, in one step.
+    /// Replaces a role of a user or group by another one with the same end, in one step. If they have the other role as
+    /// well, the later end counts.
     ///
     /// # Errors
     /// Those of [`Session::grant`]; `NotFound` when the user or group does not have the role.
@@ -192,8 +198,10 @@ impl Session {
             asking.require_may_give(located, &wanted)?;
             let (own, now) = (own_scope(transaction, located)?, Timestamp::now());
             let grants = scope::grants(transaction, own, now)?;
-            let lost_grant = grants.into_iter().find(|row| (row.principal_id, row.role_id) == (principal, from));
-            let until = lost_grant.ok_or_else(no_grant)?.expires_at;
+            let of = |role| grants.iter().find(|row| (row.principal_id, row.role_id) == (principal, role));
+            let until = of(from).ok_or_else(no_grant)?.expires_at;
+            // Whoever has the other role already keeps it at least as long.
+            let until = of(to).map_or(until, |had| later_end(had.expires_at, until));
             scope::revoke(transaction, own, principal, from)?;
             scope::grant(transaction, own, &RoleGrant { principal, role: to, until }.row(guard.caller(), now))?;
             let of = |words: String| Detail::from(located.path()).grant(words);

@@ -268,6 +268,7 @@ impl Repository {
             looks: crate::farm::clock::ClockObservations::default(),
             looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
             recorded_downloads: Default::default(),
+            pending_link_files: Default::default(),
             listing_limits: UserLimits::with_turns(MAX_RUNNING_WALKS, MAX_QUEUED_WALKS),
             cursor_key: OnceCell::new(),
             programs: OnceLock::new(),

@@ -60,6 +60,7 @@ pub(crate) struct Inner {
     /// Limits on long traversals of listings.
     pub(crate) listing_limits: UserLimits,
     pub(crate) recorded_downloads: crate::content::recorded_downloads::RecordedDownloads,
+    pub(crate) pending_link_files: crate::content::pending_link_files::PendingLinkFiles,
     /// The farm's key for sealing page cursors, once it was needed.
     pub(crate) cursor_key: OnceCell<[u8; KEY]>,
     /// Child processes in which documents are opened, in a process that does so.

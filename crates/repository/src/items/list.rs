@@ -47,6 +47,8 @@ pub struct Listed {
     pub columns: Vec<Column>,
     /// Column values, by item and column.
     pub values: Values,
+    /// True if reads of the documents are recorded.
+    pub records_reads: bool,
 }
 
 impl Session {
@@ -152,6 +154,7 @@ impl Session {
                 page: Page { items, next },
                 columns: unnamed_columns(columns)?,
                 values: by_item(values),
+                records_reads: located.collection.audit_reads,
             })
         };
         let read = move |reader: &mut Reader<'_>, known: &Known| read(reader, known.unchecked());
@@ -256,7 +259,13 @@ fn list_slice(
     };
     set_locked_by(reader, located, &mut page.items)?;
     set_attachments(reader, &located.access, &mut page.items)?;
-    Ok(Slice::Done(Listed { place, page, columns: unnamed_columns(columns)?, values }))
+    Ok(Slice::Done(Listed {
+        place,
+        page,
+        columns: unnamed_columns(columns)?,
+        values,
+        records_reads: located.collection.audit_reads,
+    }))
 }
 
 /// Returns the request with its words for names turned into conditions on titles, if the place is a list.

@@ -11,6 +11,7 @@ use crate::farm::busy::RunningTask;
 use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::walk::End;
+use crate::session::access::Access;
 use crate::session::caller::ReadDuration;
 use crate::session::known::Known;
 use crate::session::locate::Located;
@@ -30,8 +31,9 @@ pub(super) enum Slice<S, T> {
 /// A page in progress.
 pub(super) struct PageInProgress {
     progress: Progress,
-    /// Tree version at which it was begun.
+    /// Tree version at which it was begun, and the caller's rights then.
     tree: i64,
+    access: Arc<Access>,
     /// Number of earlier starts that were discarded.
     again: usize,
 }
@@ -102,7 +104,9 @@ impl Listing<'_> {
     ) -> Result<Slice<PageInProgress, Page<Item, SortKey>>> {
         let tree = self.tree_version();
         let (progress, again) = match before {
-            Some(begun) if begun.tree == tree || begun.progress.items.is_empty() => (Some(begun.progress), begun.again),
+            Some(begun) if begun.progress.items.is_empty() || (begun.tree == tree && !begun.access.has_expired()) => {
+                (Some(begun.progress), begun.again)
+            }
             // Items found under other permissions are searched for again.
             Some(begun) => (self.begin(after.cloned()), begun.again + 1),
             None => (self.begin(after.cloned()), 0),
@@ -111,7 +115,9 @@ impl Listing<'_> {
         let end = if again > MAX_RESTARTS { &end.after(ONE_GO) } else { end };
         Ok(match self.walk(reader, progress, limit, end)? {
             Walked::Page(page) => Slice::Done(page),
-            Walked::Unfinished(progress) => Slice::Unfinished(PageInProgress { progress, tree, again }),
+            Walked::Unfinished(progress) => {
+                Slice::Unfinished(PageInProgress { progress, tree, access: self.access(), again })
+            }
         })
     }
 }

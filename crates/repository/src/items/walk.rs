@@ -2,7 +2,7 @@
 //! ends after an item that the caller may know of. Ending after a hidden item would let the caller learn its sort key
 //! by comparison with items that the caller adds.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -13,6 +13,7 @@ use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, SortValue, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::page::Page;
+use crate::session::access::Access;
 use crate::session::locate::Located;
 
 use super::filter::Filter;
@@ -63,6 +64,11 @@ impl<'a> Listing<'a> {
     /// Returns the version of permissions and locations that the listing is based on.
     pub(super) fn tree_version(&self) -> i64 {
         self.located.collection.tree_version
+    }
+
+    /// Returns the caller's rights.
+    pub(super) fn access(&self) -> Arc<Access> {
+        self.located.access.clone()
     }
 
     /// Refuses a position in a group that is no longer there: what comes after it is not known.

@@ -57,6 +57,8 @@ struct KeptScopes {
     directory_version: i64,
     /// The earliest end of a grant that counts here; `None` if none ends.
     ends_at: Option<Timestamp>,
+    /// Time before which they were computed. Grants that had ended by then are not in them.
+    computed_at: Timestamp,
     scopes: Arc<VisibleScopes>,
 }
 
@@ -88,10 +90,12 @@ impl ScopesCache {
             return Ok(None);
         }
         let key = (database, principal.id, principal.limits.scopes);
+        let now = Timestamp::now();
         let is_current = |kept: &&KeptScopes| {
             kept.directory_version == principal.directory_version
                 && kept.trees == places.trees
-                && kept.ends_at.is_none_or(|end| end > Timestamp::now())
+                && kept.computed_at <= now
+                && kept.ends_at.is_none_or(|end| end > now)
         };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(&key).filter(is_current) {
@@ -105,7 +109,7 @@ impl ScopesCache {
         // Entries that depend on older permissions of this database are never used again.
         kept.retain(|(other, ..), known| *other != database || known.trees == places.trees);
         let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
-        let new = KeptScopes { trees, directory_version, ends_at, scopes: scopes.clone() };
+        let new = KeptScopes { trees, directory_version, ends_at, computed_at: now, scopes: scopes.clone() };
         if kept.values().map(KeptScopes::size).sum::<usize>() + new.size() > MAX_KEPT {
             kept.clear();
         }

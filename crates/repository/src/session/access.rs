@@ -31,6 +31,8 @@ pub(crate) struct Access {
     scopes: HashMap<Id, Rights>,
     /// The earliest end of a grant that counts here; `None` if none ends.
     ends_at: Option<Timestamp>,
+    /// Time at which this was computed. Grants that had ended by then are not in it.
+    computed_at: Timestamp,
     /// Items that the caller may not open, but that lie on the path to something that the caller may. Only their names
     /// are shown.
     name_only_ancestors: HashSet<Id>,
@@ -54,14 +56,18 @@ impl Access {
     }
 
     /// Returns whether this was computed from the given version of the tree and the caller's version of the directory,
-    /// and no grant has ended since.
+    /// and still holds.
     pub(crate) fn is_current(&self, tree_version: i64, principal: &Principal) -> bool {
-        self.tree_version == tree_version && self.directory_version == principal.directory_version && !self.has_ended()
+        self.tree_version == tree_version
+            && self.directory_version == principal.directory_version
+            && !self.has_expired()
     }
 
-    /// Returns whether a grant that counts here has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ends_at.is_some_and(|end| end <= Timestamp::now())
+    /// Returns whether this has to be computed again: a grant in it has ended, or the clock was set back, so that one
+    /// that is not in it may be valid again.
+    pub(crate) fn has_expired(&self) -> bool {
+        let now = Timestamp::now();
+        now < self.computed_at || self.ends_at.is_some_and(|end| end <= now)
     }
 }
 
@@ -118,6 +124,7 @@ fn compute(
     principal: &Principal,
     roles: &HashMap<Id, Role>,
 ) -> Result<Access> {
+    let now = Timestamp::now();
     let mut access = Access {
         tree_version,
         directory_version: principal.directory_version,
@@ -125,12 +132,13 @@ fn compute(
         mask: principal.limits.scopes.rights(),
         scopes: HashMap::new(),
         ends_at: None,
+        computed_at: now,
         name_only_ancestors: HashSet::new(),
     };
     if access.all_rights {
         return Ok(access);
     }
-    let (mut owners, now) = (Vec::new(), Timestamp::now());
+    let mut owners = Vec::new();
     for id in principal.ids() {
         for granted in scope::granted_to(reader, id, collection, now)? {
             let rights = access.scopes.entry(granted.scope_id).or_default();

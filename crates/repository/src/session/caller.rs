@@ -25,7 +25,7 @@ pub struct Session {
     pub(crate) tokens: Arc<[String]>,
     /// Time zone of the caller's days.
     pub(crate) zone: Zone,
-    /// Owner of the turns for long listings: the caller, or the link by which a visitor acts for its creator.
+    /// Who takes the turns for long listings: the caller, or the visitors of the caller's links.
     pub(crate) turns_of: Id,
 }
 
@@ -50,10 +50,11 @@ impl Session {
         }
     }
 
-    /// Returns this session with the turns for long listings of a link, so that its visitors do not keep the link's
-    /// creator waiting.
-    pub(crate) fn taking_turns_of(self, link: Id) -> Self {
-        Self { turns_of: link, ..self }
+    /// Returns this session for visitors of the caller's links. All of them share what one person may use at a time,
+    /// and do not keep the caller waiting.
+    pub(crate) fn for_visitors(self) -> Self {
+        // No account has a negative identifier.
+        Self { turns_of: Id::new(-self.principal.id.get()), ..self }
     }
 
     /// The caller.

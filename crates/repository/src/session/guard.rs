@@ -231,7 +231,7 @@ impl Guard {
 
     fn decide_on(&self, transaction: &mut Transaction<'_>, collection: CollectionRow) -> Result<Checked> {
         let mut access = self.access.clone();
-        if collection.tree_version != self.tree_version || self.access.has_ended() {
+        if collection.tree_version != self.tree_version || self.access.has_expired() {
             let finder = self.finder()?;
             access = locate_id(transaction, &finder, self.collection_id)?.access;
             for need in &self.needs {

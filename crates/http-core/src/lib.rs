@@ -6,6 +6,7 @@
 pub mod converter;
 pub mod figures;
 pub mod identity;
+pub mod office_server;
 pub mod pictures;
 pub mod protocol;
 mod result_cache;

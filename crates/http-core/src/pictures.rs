@@ -60,8 +60,10 @@ impl Pictures {
                 if error.kind() != ErrorKind::Invalid {
                     return Err(error);
                 }
-                // Another attempt would fail in the same way.
-                self.0.keep(key, None);
+                match error.code() {
+                    Code::NotReadable | Code::TooLarge => self.0.keep(key, None),
+                    _ => self.0.keep_briefly(key),
+                }
                 Err(unreadable().with_source(error))
             }
         }

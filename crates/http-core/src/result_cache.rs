@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-/// Time for which a failure is cached. Afterwards the machine may be less busy.
+/// Times after which a document that failed is tried again: if the document is the reason, and if a busy machine may
+/// be.
 const FAILURE_TTL: Duration = Duration::from_secs(600);
+const BUSY_TTL: Duration = Duration::from_secs(60);
 
 /// Result of work on a document; `None` if the work failed.
 pub type Made = Option<Bytes>;
@@ -16,7 +18,8 @@ pub type Made = Option<Bytes>;
 struct Kept {
     key: String,
     made: Made,
-    at: Instant,
+    /// Time until which a failure counts.
+    until: Instant,
 }
 
 /// Results by keys. The oldest make room for new ones.
@@ -35,15 +38,24 @@ impl ResultCache {
     /// Returns the result with this key. A failure counts for ten minutes.
     pub fn known(&self, key: &str) -> Option<Made> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || kept.at.elapsed() < FAILURE_TTL);
+        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || Instant::now() < kept.until);
         kept.iter().find(counts).map(|kept| kept.made.clone())
     }
 
     /// Keeps a result.
     pub fn keep(&self, key: String, made: Made) {
+        self.keep_for(key, made, FAILURE_TTL);
+    }
+
+    /// Keeps a failure that may be due to a busy machine, for a minute.
+    pub fn keep_briefly(&self, key: String) {
+        self.keep_for(key, None, BUSY_TTL);
+    }
+
+    fn keep_for(&self, key: String, made: Made, ttl: Duration) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.key != key);
-        kept.push_back(Kept { key, made, at: Instant::now() });
+        kept.push_back(Kept { key, made, until: Instant::now() + ttl });
         let size = |made: &Made| made.as_ref().map_or(0, Bytes::len);
         let mut total: usize = kept.iter().map(|kept| size(&kept.made)).sum();
         while total > self.bytes || kept.len() > self.results {

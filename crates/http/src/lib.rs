@@ -14,6 +14,7 @@ mod tests;
 
 pub use http_core::converter::Converter;
 pub use http_core::figures::record_metrics;
+pub use http_core::office_server::OfficeServer;
 pub use http_core::server::trust::{AddressSource, PublicUrl, Trust};
 pub use http_core::server::{Limits, Options, TlsFiles, bind};
 pub use serve::serve;

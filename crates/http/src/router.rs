@@ -27,6 +27,7 @@ pub fn router(state: AppState) -> Router {
         .merge(rest::routes())
         .merge(ui::routes())
         .merge(webdav::routes())
+        .merge(wopi::routes())
         .fallback(ui::fallback)
         .method_not_allowed_fallback(ui::no_such_method)
         .layer(from_fn_with_state(state.clone(), around))

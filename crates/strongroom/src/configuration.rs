@@ -77,6 +77,8 @@ pub struct Settings {
     /// Path of LibreOffice's `soffice` program, or `none`. If unset, the program is searched for in the usual
     /// directories.
     pub converter: Option<PathBuf>,
+    /// Address of the office server that edits documents in the browser: scheme and host.
+    pub office_url: Option<String>,
     /// Location of the configuration database: a path or a PostgreSQL URL.
     pub configuration_database: Option<String>,
     /// Location of the content database `main` of a new farm: a path or a PostgreSQL URL.
@@ -109,7 +111,7 @@ pub struct Settings {
     pub least_body_rate: Option<u64>,
 }
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "data",
     "listen",
     "tls_certificate",
@@ -120,6 +122,7 @@ const KEYS: [&str; 25] = [
     "public_url",
     "webdav_depth_infinity",
     "converter",
+    "office_url",
     "configuration_database",
     "database",
     "search_server",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::trust::{PublicUrl, Trust};
+use crate::office_server::OfficeServer;
 
 /// Longest time without progress while a response is being sent.
 pub const STALL_LIMIT: Duration = Duration::from_secs(60);
@@ -37,6 +38,8 @@ pub struct Options {
     /// The program that renders office documents as pages. Without it, only their text is shown. See
     /// [`crate::Converter::find`].
     pub converter: Option<PathBuf>,
+    /// The office server that edits documents in the browser.
+    pub office_server: Option<OfficeServer>,
 }
 
 /// Limits on clients; 0 means no limit. Requests from this machine are not limited by address.
@@ -91,6 +94,7 @@ impl Options {
             metrics_token: None,
             limits: Limits::default(),
             converter: None,
+            office_server: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Header fields that protect browsers from harmful responses.
 
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue};
@@ -13,6 +13,21 @@ const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
      media-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
+/// Returns the policy of a page that shows a frame of another origin and submits a form to it.
+///
+/// # Errors
+/// `Invalid` for an origin that cannot be in a policy.
+pub fn policy_with_frame_of(origin: &str) -> Result<HeaderValue> {
+    let policy = PAGE_POLICY;
+    let text = policy
+        .to_str()
+        .unwrap_or_default()
+        .replace("form-action 'self'", &format!("form-action 'self' {origin}; frame-src {origin}"));
+    let is_plain = !origin.contains([' ', ';', ',']);
+    let value = HeaderValue::from_str(&text).ok().filter(|_| is_plain);
+    value.ok_or_else(|| Error::invalid("the address of the office server cannot be used"))
+}
+
 /// Policy for stored bytes: whatever they are, they run and load nothing.
 pub const CONTENT_POLICY: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'; frame-ancestors 'none'");
 
@@ -20,8 +35,18 @@ const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy")
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const PERMISSIONS: HeaderName = HeaderName::from_static("permissions-policy");
 
+/// Policy for scripts and style sheets. It holds for scripts that run as workers.
+const ASSET_POLICY: HeaderValue = HeaderValue::from_static("default-src 'self'");
+
 /// Adds the fields that every response needs. Fields that a handler has set are kept.
 pub fn add_headers(headers: &mut HeaderMap) {
+    if is_asset(headers) {
+        headers.entry(CONTENT_SECURITY_POLICY).or_insert(ASSET_POLICY);
+        headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
+        headers.entry(RESOURCE).or_insert(HeaderValue::from_static("same-origin"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        return;
+    }
     let defaults = [
         (CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -35,6 +60,14 @@ pub fn add_headers(headers: &mut HeaderMap) {
     for (name, value) in defaults {
         headers.entry(name).or_insert(value);
     }
+}
+
+/// Returns whether a response is a script or a style sheet of ours. They need fewer header fields, because they are no
+/// documents. Stored bytes have a policy of their own.
+fn is_asset(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let is_asset = ["text/javascript", "text/css"].iter().any(|known| kind.starts_with(known));
+    is_asset && !headers.contains_key(CONTENT_SECURITY_POLICY)
 }
 
 /// Two years, as the operators of HSTS preload lists require.
@@ -76,6 +109,28 @@ mod tests {
         assert_eq!(headers[CONTENT_SECURITY_POLICY], CONTENT_POLICY);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[CACHE_CONTROL], "no-store");
+        assert!(headers.contains_key(X_FRAME_OPTIONS));
+        let mut script = HeaderMap::new();
+        script.insert(CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"));
+        add_headers(&mut script);
+        assert_eq!(script[CONTENT_SECURITY_POLICY], ASSET_POLICY);
+        assert_eq!(
+            (script.contains_key(X_FRAME_OPTIONS), &script[X_CONTENT_TYPE_OPTIONS]),
+            (false, &HeaderValue::from_static("nosniff"))
+        );
+    }
+
+    #[test]
+    fn a_frame_is_allowed_for_one_origin() {
+        let policy = policy_with_frame_of("https://office.example.org:9980").unwrap();
+        let text = policy.to_str().unwrap();
+        assert!(text.contains(
+            "form-action 'self' https://office.example.org:9980; frame-src https://office.example.org:9980;"
+        ));
+        assert!(text.contains("frame-ancestors 'none'") && !text.contains("unsafe"));
+        for bad in ["https://a; script-src *", "https://a\n", "https://a https://b"] {
+            assert!(policy_with_frame_of(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::options::Options;
 use super::trust::{PublicUrl, Trust};
 use crate::converter::Converter;
 use crate::figures::MetricsHistory;
+use crate::office_server::OfficeServer;
 use crate::pictures::Pictures;
 
 /// State shared by all handlers of one server; cheap to clone.
@@ -30,6 +31,7 @@ struct Inner {
     shutting_down: AtomicBool,
     figures: Arc<MetricsHistory>,
     converter: Option<Converter>,
+    office_server: Option<OfficeServer>,
     pictures: Pictures,
 }
 
@@ -58,6 +60,7 @@ impl AppState {
             shutting_down,
             figures,
             converter,
+            office_server: options.office_server.clone(),
             pictures: Pictures::default(),
         }))
     }
@@ -120,6 +123,11 @@ impl AppState {
     /// The converter of office documents, if it is installed.
     pub fn converter(&self) -> Option<&Converter> {
         self.0.converter.as_ref()
+    }
+
+    /// The office server, if there is one.
+    pub fn office_server(&self) -> Option<&OfficeServer> {
+        self.0.office_server.as_ref()
     }
 
     /// The small pictures of documents.

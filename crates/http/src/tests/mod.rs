@@ -22,6 +22,7 @@ mod storage;
 mod ui;
 mod uploads;
 mod webdav;
+mod wopi;
 
 use axum::Router;
 use axum::body::{Body, Bytes};

@@ -75,6 +75,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let trust = trust(&settings, behind_tls_proxy)?;
     let public_url = settings.public_url.as_deref().map(str::parse::<PublicUrl>).transpose()?;
     let converter = http_edge::Converter::find(settings.converter.as_deref())?;
+    let office_server = settings.office_url.as_deref().map(http_edge::OfficeServer::new).transpose()?;
     let search_server = farm::search_server(&settings)?;
     let farm = farm::options(&settings, !arguments.existing)?;
     farm.check_new_farm().map_err(|error| match error.code() {
@@ -96,6 +97,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     options.trust = trust;
     options.public_url = public_url;
     options.converter = converter;
+    options.office_server = office_server;
     options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let listener = http_edge::bind(&options)?;
     let directory = settings.directory();

@@ -21,7 +21,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         package: "http-edge",
-        may_use: &["http-core", "rest", "webdav", "ui", "repository", "model"],
+        may_use: &["http-core", "rest", "webdav", "wopi", "ui", "repository", "model"],
         because: "it puts the protocols together, and sees of the product only what it hands to them",
     },
     Room {
@@ -33,6 +33,11 @@ const ROOMS: &[Room] = &[
         package: "webdav",
         may_use: &["http-core", "repository", "model"],
         because: "WebDAV leans on no other protocol, and reaches documents through a `Session` of the repository",
+    },
+    Room {
+        package: "wopi",
+        may_use: &["http-core", "repository", "model"],
+        because: "WOPI leans on no other protocol, and reaches documents through a `Session` of the repository",
     },
     Room {
         package: "ui",
@@ -94,7 +99,7 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("tantivy", &["search"], "`search` is the sole owner of the index"),
     ("landlock", &["search"], "`search` is the sole owner of children that open documents"),
     ("seccompiler", &["search"], "`search` is the sole owner of children that open documents"),
-    ("axum", &["http-edge", "http-core", "rest", "webdav", "ui"], "only the rooms of HTTP know it"),
+    ("axum", &["http-edge", "http-core", "rest", "webdav", "wopi", "ui"], "only the rooms of HTTP know it"),
     ("askama", &["ui"], "`ui` is the sole owner of the pages"),
     ("utoipa", &["rest"], "`rest` is the sole owner of the wire types"),
 ];

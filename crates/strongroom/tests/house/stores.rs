@@ -10,7 +10,7 @@ use crate::references::is_for_tests;
 use crate::root;
 
 /// The crates of HTTP.
-const PROTOCOLS: &[&str] = &["http", "http-core", "rest", "ui", "webdav"];
+const PROTOCOLS: &[&str] = &["http", "http-core", "rest", "ui", "webdav", "wopi"];
 /// Types that protocols must not name.
 const TYPES: &[&str] = &["Storage", "StorageDatabase"];
 /// Method of a `Session` that protocols must not call.

@@ -6,6 +6,7 @@ mod compare;
 mod details;
 mod download;
 pub mod edit_in;
+pub mod edit_online;
 mod link_page;
 pub mod links;
 pub mod overview;
@@ -28,6 +29,7 @@ pub fn routes() -> Router<AppState> {
         .route("/items/{id}/pages", get(preview::pages::show))
         .route("/items/{id}/picture", get(preview::picture::show))
         .route("/items/{id}/edit-in", post(edit_in::open))
+        .route("/items/{id}/edit-online", post(edit_online::open))
         .route("/items/{id}/state", get(edit_in::state))
         .route("/items/{id}/check-out", post(overview::check_out))
         .route("/items/{id}/unlock", post(overview::unlock))
@@ -56,6 +58,7 @@ pub fn routes() -> Router<AppState> {
 pub fn content() -> Router<AppState> {
     Router::new()
         .route("/download/{id}/{name}", get(download::download))
+        .route("/items/{id}/members/{at}", get(preview::member::download))
         .route("/s/{link}/{secret}", post(link_page::download))
         .route("/s/{link}/{secret}/view", get(link_page::view))
         .route("/s/{link}/{secret}/files", post(link_page::receive).layer(DefaultBodyLimit::disable()))

@@ -8,6 +8,7 @@ use repository::{Item, Session, Target};
 
 use super::approval::{self, Approval};
 use super::edit_in::{self, Program};
+use super::edit_online;
 use super::links::{self, LinkRow};
 use super::preview::{self, Preview};
 use super::versions::{self, VersionRow};
@@ -67,6 +68,8 @@ struct DocumentPage<'a> {
     may_edit: bool,
     /// Programs that edit the document, if the caller may.
     programs: Vec<Program>,
+    /// True if the caller can edit the document in the browser, in the editor of an office server.
+    edits_online: bool,
     /// True if the caller can edit the text in the browser.
     edits_text: bool,
     /// True if the caller can edit the document and has to check it out first.
@@ -125,6 +128,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
         shown: content_type::shown_as(&item.media_type).is_some(),
         may_edit: item.rights.has(Right::Edit),
         programs: if may_write { edit_in::programs(&item.name) } else { Vec::new() },
+        edits_online: may_write && edit_online::can_edit(visit, &item.name),
         edits_text: may_write && page_document::is_text(item),
         must_check_out,
         mark: edit_in::mark_of(item),

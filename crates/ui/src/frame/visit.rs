@@ -1,5 +1,7 @@
 //! The signed-in caller of a page, and submitted forms.
 
+use std::sync::Arc;
+
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -14,6 +16,7 @@ use super::sign_in_form;
 use super::texts::Language;
 use http_core::identity;
 use http_core::identity::csrf;
+use http_core::office_server::{Editors, OfficeServer};
 use http_core::protocol::segments;
 use http_core::server::origin::RequestOrigin;
 use http_core::server::request_body;
@@ -37,6 +40,8 @@ pub struct Visit {
     pub client: Client,
     /// True if this server converts office documents to pages.
     pub converts: bool,
+    /// The documents that an office server edits in the browser, if there is one.
+    pub editors: Option<Arc<Editors>>,
 }
 
 /// Reason why there is no [`Visit`]: the caller is not signed in, or could not be authenticated at the moment.
@@ -104,6 +109,7 @@ impl FromRequestParts<AppState> for Visit {
                 .unwrap_or_default(),
             client: identity::client_of(state, parts),
             converts: state.converter().is_some(),
+            editors: state.office_server().and_then(OfficeServer::editors),
         })
     }
 }

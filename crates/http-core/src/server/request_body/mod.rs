@@ -37,7 +37,7 @@ pub const WORKBOOK: usize = repository::MAX_WORKBOOK_BYTES;
 /// Routes that take workbooks, by method and pattern. They read them into memory. The first of them takes nothing else.
 pub const WORKBOOKS: [(&str, &str); 2] = [("POST", "/api/v1/items/{id}/rows.xlsx"), ("POST", "/items/{id}/paste")];
 /// Routes that take documents, by method and pattern. Any other route takes at most [`FIELDS`] bytes.
-pub const DOCUMENTS: [(&str, &str); 10] = [
+pub const DOCUMENTS: [(&str, &str); 11] = [
     ("PUT", "/api/v1/content/{*path}"),
     ("PUT", "/api/v1/items/{id}/content"),
     ("POST", "/api/v1/items/{id}/documents"),
@@ -48,6 +48,7 @@ pub const DOCUMENTS: [(&str, &str); 10] = [
     ("POST", "/s/{link}/{secret}/files"),
     ("PUT", "/dav/{*path}"),
     ("PUT", "/edit/{secret}/{name}"),
+    ("POST", "/wopi/files/{id}/contents"),
 ];
 
 /// Longest pause within a body.

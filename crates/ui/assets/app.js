@@ -1,29 +1,22 @@
-// Everything here is a convenience: each page works without it.
-import "./cell.js";
-import "./columns.js";
+// What every page has; listings and results have scripts of their own beside it. Everything is a convenience: each page works
+// without it.
 import "./confirm.js";
 import "./copy.js";
 import "./counts.js";
 import "./dialog.js";
-import "./grid-start.js";
 import "./keys.js";
 import "./kept-texts.js";
-import "./link.js";
 import "./live.js";
 import "./menu.js";
-import "./more.js";
-import "./pane.js";
 import "./people.js";
-import "./picture.js";
 import "./refresh.js";
-import "./results.js";
-import "./selection.js";
 import "./submit.js";
 import "./suggest.js";
-import "./swap.js";
-import "./thumbnail.js";
 import "./time.js";
 import "./toast.js";
-import "./transfer.js";
+import "./tree.js";
 import "./undo.js";
-import "./upload.js";
+import { isKept } from "./uploads-kept.js";
+
+// An upload that was begun on another page goes on here.
+if (isKept()) import("./upload.js");

@@ -1,11 +1,12 @@
-// Values in a listing are edited where they stand: the field comes from the page that the value links to. Enter saves,
-// Escape leaves, and so does the choice of an option; who goes elsewhere saves what was changed. Without script the link
-// leads to that page.
+// Values in a listing are edited where they stand: the field comes from the page that the value links to. Enter saves, and
+// so does choosing an option or leaving the cell. Escape cancels. Without script the link leads to that page.
 import { tell } from "./toast.js";
 import { forget } from "./undo.js";
 
 let open;
 let followed = 0;
+/** Limit on the characters of a body that a browser sends to its end after the page is left: 64 KiB, with some room. */
+const MAX_KEEPALIVE = 60_000;
 
 function leave() {
   open?.();
@@ -85,7 +86,10 @@ async function edit(link) {
   cell.replaceChildren(editor);
   cell.classList.add("edited");
 
+  let done = false;
   const close = (content) => {
+    // The browser tells that the field loses the focus when it is taken away.
+    done = true;
     release();
     cell.classList.remove("edited");
     cell.replaceChildren(...content);
@@ -95,23 +99,28 @@ async function edit(link) {
   const restore = () => close(before);
   open = restore;
   const refuse = (text) => {
-    // The next cell is edited already.
     if (!editor.isConnected) {
-      tell(text);
-      return;
+      // The next cell is edited already, or the listing is another one.
+      if (open || !cell.isConnected) return tell(`${text} (${field.value})`);
+      cell.replaceChildren(editor);
+      cell.classList.add("edited");
+      open = restore;
+      done = false;
     }
     fault.textContent = text;
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-describedby", fault.id);
     field.disabled = false;
     field.focus();
+    return undefined;
   };
   const offline = document.getElementById("upload-queue")?.dataset.offline;
   const store = async (again) => {
     const body = new URLSearchParams({ form_token: token, [name]: field.value, [was.name]: was.value });
     field.disabled = true;
-    // Sent to its end even if the page is left meanwhile.
-    const stored = await fetch(link.href, { method: "POST", body, keepalive: true, headers: { accept: "application/problem+json" } }).catch(() => undefined);
+    // Sent to its end even if the page is left meanwhile, unless it is too long for that.
+    const keepalive = String(body).length < MAX_KEEPALIVE;
+    const stored = await fetch(link.href, { method: "POST", body, keepalive, headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);
     if (stored.ok && !stored.redirected) {
       if (open === restore) open = undefined;
@@ -137,11 +146,20 @@ async function edit(link) {
     return refuse(problem.detail ?? `${stored.status}`);
   };
   const first = field.value;
-  const send = () => { store(false).catch((error) => refuse(String(error.message ?? error))); };
+  const send = () => {
+    if (done || field.disabled) return;
+    store(false).catch((error) => refuse(String(error.message ?? error)));
+  };
+  field.addEventListener("input", () => field.removeAttribute("aria-invalid"));
   save.addEventListener("click", send);
   editor.addEventListener("focusout", (event) => {
-    const stays = editor.contains(event.relatedTarget) || !document.hasFocus();
-    if (!stays && editor.isConnected && !field.disabled && field.value !== first && !field.hasAttribute("aria-invalid")) send();
+    const stays = done || editor.contains(event.relatedTarget) || !document.hasFocus();
+    if (!stays && editor.isConnected && field.value !== first && !field.hasAttribute("aria-invalid")) send();
+  });
+  // A browser that gives a link no focus takes it from the field before the click.
+  cancel.addEventListener("pointerdown", () => {
+    done = true;
+    addEventListener("pointerup", () => { done = !editor.isConnected; }, { once: true });
   });
   cancel.addEventListener("click", (event) => {
     event.preventDefault();

@@ -72,15 +72,15 @@ function ask(source) {
   return fetch(source.formAction, { method: "POST", body: new URLSearchParams(new FormData(source.form, source)), headers });
 }
 
-/** Makes a dialog with a form. Returns the field that has the focus. */
-function begin(form) {
+/** Makes a dialog with a form. Returns the field that has the focus. A submission for which `handled` returns true is not sent. */
+function begin(form, handled = () => false) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "dialog-title");
   dialog.addEventListener("submit", (event) => {
     // Files are sent by the browser.
     if (event.defaultPrevented || hasFiles(event.target)) return;
     event.preventDefault();
-    send(dialog, event.target, event.submitter);
+    if (!handled(event)) send(dialog, event.target, event.submitter);
   });
   // Enter in a field presses the button beside it, and not the first one of the form.
   dialog.addEventListener("keydown", (event) => {
@@ -102,6 +102,16 @@ function begin(form) {
   document.body.append(dialog);
   dialog.showModal();
   return adopt(dialog, form);
+}
+
+/** Shows the form of a page in a dialog. A submission for which `handled` returns true is not sent. */
+export async function openAt(address, handled) {
+  const answer = await fetch(address, { headers: { accept: "text/html" } }).catch(() => undefined);
+  if (!answer) return unreachable();
+  const page = await parse(answer);
+  const form = page.getElementById("form");
+  if (answer.ok && form) return begin(form, handled);
+  return tell(page.querySelector("main .note p, main p")?.textContent ?? `${answer.status}`);
 }
 
 async function open(source) {

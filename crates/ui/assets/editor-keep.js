@@ -24,7 +24,7 @@ const kept = (() => {
 function keep() {
   try {
     if (area.value === stored && !isRefused) sessionStorage.removeItem(place);
-    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value, sent }));
+    else sessionStorage.setItem(place, JSON.stringify({ base: form.elements.base.value, text: area.value }));
   } catch {
     // Without room for it there is still the text in the page.
   }
@@ -62,6 +62,12 @@ form.addEventListener("submit", () => {
   clearTimeout(timer);
   sent = true;
   keep();
+  // Which text the next page confirms.
+  try {
+    sessionStorage.setItem("sent-text", place);
+  } catch {
+    // The text stays kept, and is offered again.
+  }
 });
 // What was refused is not what the server has.
 if (isRefused) keep();

@@ -88,6 +88,7 @@ async function open(link, row, { isStillWanted, hover = false, returnFocusTo = r
   if (!isStillWanted) pane.focus();
   const pdf = pane.querySelector("[data-pdf]");
   if (pdf) (await import("./pdf.js")).show(pdf);
+  if (pane.querySelector("[data-zoom]")) await import("./picture.js");
   const code = pane.querySelector("[data-language]");
   if (code) (await import("./code.js")).show(code);
 }

@@ -45,8 +45,9 @@ export function rename(row) {
   // One types at once; what the form says of the name comes meanwhile.
   const load = async () => {
     const answer = await fetch(address, { headers: { accept: "text/html" } });
-    const form = answer.ok && (await parse(answer)).getElementById("form");
-    if (!form) throw new Error("no form");
+    const page = await parse(answer);
+    const form = answer.ok && page.getElementById("form");
+    if (!form) throw new Error(page.querySelector("main .note p, main p")?.textContent ?? `${answer.status}`);
     token = value("form_token", form);
     field.setAttribute("aria-label", form.querySelector(".field label").textContent);
     // Renamed elsewhere since the listing was shown: whoever has typed already is told when it is saved. Characters that
@@ -58,7 +59,14 @@ export function rename(row) {
     field.value = before;
     select();
   };
-  const loaded = load().catch(() => { location.href = address; });
+  let loading;
+  const loaded = () => (loading ??= load().catch((error) => {
+    loading = undefined;
+    throw error;
+  }));
+  // The name that is shown is not the real one: until that is there, nothing is typed.
+  field.readOnly = before.includes("\ufffd");
+  loaded().catch(() => {}).finally(() => { field.readOnly = false; });
   const close = () => {
     editor.replaceWith(link);
     row.focus();
@@ -67,12 +75,18 @@ export function rename(row) {
     fault.textContent = text;
     field.setAttribute("aria-invalid", "true");
     field.disabled = false;
-    field.focus();
+    if (editor.isConnected) field.focus();
   };
   const offline = document.getElementById("upload-queue")?.dataset.offline;
   const save = async (again) => {
     field.disabled = true;
-    await loaded;
+    try {
+      await loaded();
+    } catch (error) {
+      // Without an answer, the browser throws a TypeError.
+      return refuse(error instanceof TypeError ? offline : error.message);
+    }
+    if (!editor.isConnected) return undefined;
     const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/" });
     const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);

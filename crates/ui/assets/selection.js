@@ -2,24 +2,31 @@
 // arrows, Space, Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not
 // shown. F2 renames in the row, Delete deletes what is ticked, and without a tick the row that has the focus. The bar
 // above the rows is shown by the style sheet.
+import { away, setAway, takeSelected, unloaded } from "./chosen.js";
 import { typing } from "./keys.js";
 import { rename } from "./rename.js";
+import { unreachable } from "./toast.js";
 
 let form;
 const boxes = () => [...form.querySelectorAll("td.pick input")];
 const rows = () => [...form.querySelectorAll("tr[data-id]")];
-const away = () => [...form.querySelectorAll("input[data-away]")];
 const boxOf = (row) => row.querySelector("td.pick input");
 let last;
+/** Number of the collection of further rows that is under way; 0 for none. */
+let collecting = 0;
+let collections = 0;
+const gaps = () => [...form.querySelectorAll("tbody[data-ids]")];
 
-const any = () => boxes().some((box) => box.checked) || away().length > 0;
+const any = () => boxes().some((box) => box.checked) || away(form).length > 0;
 
 function refresh() {
   const all = boxes();
   const ticked = all.filter((box) => box.checked).length;
-  const unseen = away().length;
+  const unseen = away(form).length;
   const count = form.querySelector("[data-count]");
-  const every = ticked > 0 && ticked === all.length && form.querySelector(".pager a[rel=next]");
+  const every = ticked > 0 && ticked === all.length && unseen === unloaded(gaps()).length && form.querySelector(".pager a[rel=next]");
+  const further = form.querySelector("[data-select-all]");
+  if (further) further.hidden = !every || collecting > 0;
   const write = (number) => number?.toLocaleString(document.documentElement.lang);
   const say = (word, number) => count.dataset[word].replace("{0}", write(number));
   if (count?.dataset.count) {
@@ -27,8 +34,9 @@ function refresh() {
   }
   const head = form.querySelector("[data-all]");
   if (head) {
-    head.checked = ticked > 0 && ticked === all.length;
-    head.indeterminate = ticked > 0 && ticked < all.length;
+    const isAll = ticked > 0 && ticked === all.length && unseen >= unloaded(gaps()).length;
+    head.checked = isAll;
+    head.indeterminate = ticked > 0 && !isAll;
   }
 }
 
@@ -40,32 +48,71 @@ function dragged() {
 /** Rows that came into sight are ticked themselves. */
 function grown() {
   dragged();
-  const hidden = new Map(away().map((input) => [input.value, input]));
-  for (const box of boxes()) {
-    const input = hidden.get(box.value);
-    if (!input) continue;
-    box.checked = true;
-    input.remove();
-  }
+  const hidden = new Set(away(form));
+  const before = hidden.size;
+  for (const box of boxes()) if (hidden.delete(box.value)) box.checked = true;
+  if (hidden.size < before) setAway(form, [...hidden]);
   refresh();
 }
 
+/** Rows that are unloaded stay selected. */
+function unloading({ detail: body }) {
+  const ids = [...body.querySelectorAll("td.pick input:checked")].map((box) => box.value);
+  if (ids.length) setAway(form, [...away(form), ...ids]);
+  if (last && body.contains(last)) last = undefined;
+}
+
+/** Selects all of the listing, also what is not loaded. Whatever changes the selection ends it. */
+async function selectFurther() {
+  const [here, own] = [form, ++collections];
+  collecting = own;
+  for (let next = ""; next !== null; ) {
+    const address = next ? `${form.dataset.ids}&after=${encodeURIComponent(next)}` : form.dataset.ids;
+    const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => undefined);
+    const page = answer?.ok && !answer.redirected && (await answer.json().catch(() => undefined));
+    if (collecting !== own || here !== form) return undefined;
+    if (!page) {
+      collecting = 0;
+      unreachable();
+      return refresh();
+    }
+    const found = new Set(page.ids);
+    const shown = boxes();
+    for (const box of shown) box.checked ||= found.has(box.value);
+    for (const box of shown) found.delete(box.value);
+    setAway(form, [...new Set([...away(form), ...found])]);
+    next = page.next;
+    refresh();
+  }
+  collecting = 0;
+  return refresh();
+}
+
 function setAll(checked) {
-  if (!checked) for (const input of away()) input.remove();
+  collecting = 0;
+  // Rows that are unloaded are part of it.
+  setAway(form, checked ? [...new Set([...away(form), ...unloaded(gaps())])] : []);
   for (const box of boxes()) box.checked = checked;
   refresh();
 }
 
 function range(to, checked = true) {
+  collecting = 0;
   const all = boxes();
-  const [low, high] = [Math.max(0, all.indexOf(last)), all.indexOf(to)].sort((a, b) => a - b);
+  const from = all.includes(last) ? last : to;
+  const [low, high] = [all.indexOf(from), all.indexOf(to)].sort((a, b) => a - b);
   for (const box of all.slice(low, high + 1)) box.checked = checked;
+  // Rows between them that are unloaded are part of the range.
+  const isBetween = (body) => [all[low], all[high]].every((box, at) => box.compareDocumentPosition(body) & (at ? Node.DOCUMENT_POSITION_PRECEDING : Node.DOCUMENT_POSITION_FOLLOWING));
+  const between = new Set(unloaded(gaps().filter(isBetween)));
+  if (between.size) setAway(form, [...away(form).filter((id) => !between.has(id)), ...(checked ? between : [])]);
   refresh();
 }
 
 function clicked(event) {
   const box = event.target.closest(".pick input");
   if (box) {
+    collecting = 0;
     if (box.hasAttribute("data-all")) setAll(box.checked);
     else if (event.shiftKey && last) range(box, box.checked);
     else last = box;
@@ -74,7 +121,9 @@ function clicked(event) {
   const row = event.target.closest("tr[data-id]");
   if (!row || event.target.closest("a, button, input, select, textarea, label, .menu, .cell-editor, td.cell:has([data-cell])") || String(getSelection())) return undefined;
   const own = boxOf(row);
-  if (event.shiftKey && last) range(own);
+  collecting = 0;
+  // Without a row to begin with, a range is one row.
+  if (event.shiftKey) range(own);
   else if (event.ctrlKey || event.metaKey) own.checked = !own.checked;
   else {
     const only = !own.checked;
@@ -127,6 +176,7 @@ function pressed(event) {
   if (plain && ["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) step(row, event);
   else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a") setAll(true);
   else if (own && plain && event.key === " ") {
+    collecting = 0;
     last = boxOf(row);
     last.checked = !last.checked;
     refresh();
@@ -163,7 +213,10 @@ document.addEventListener("keydown", (event) => {
 function start() {
   form = document.querySelector("form:has(td.pick, input[data-away])");
   last = undefined;
+  collecting = 0;
   if (!form) return;
+  const kept = takeSelected();
+  if (kept.length) setAway(form, kept);
   for (const head of form.querySelectorAll("[data-all]")) head.hidden = false;
   if (form.querySelector("[data-listing]")) {
     rows().forEach((row, i) => { row.tabIndex = i === 0 ? 0 : -1; });
@@ -174,6 +227,8 @@ function start() {
   }
   form.addEventListener("click", clicked);
   form.addEventListener("grown", grown);
+  form.addEventListener("unloading", unloading);
+  form.querySelector("[data-select-all]")?.addEventListener("click", () => { selectFurther(); });
   // A page that comes back from the browser's history keeps its ticks.
   refresh();
 }

@@ -1,6 +1,8 @@
 // What is being uploaded, kept by the browser (IndexedDB) so that another page goes on with it. Files above a limit are not
 // kept, since the browser copies them: for those the page warns before it is left. One page at a time works on what is kept.
 
+import { note } from "./uploads-kept.js";
+
 const LARGEST = 512 * 2 ** 20;
 const login = document.getElementById("upload-queue")?.dataset.login;
 let opened;
@@ -53,6 +55,7 @@ export const keep = (job) => inTurn(async () => {
   try {
     await run("readwrite", (store) => store.put({ id, file, path, place, ask, taken, address, login }));
     job.kept = true;
+    note(true);
   } catch {
     // No room, or a private window: the page warns before it is left.
     job.kept = false;
@@ -67,7 +70,11 @@ export const forget = (job) => inTurn(async () => {
 /** The jobs that another page left behind. */
 export async function kept() {
   if (!login || !("indexedDB" in window)) return [];
-  const mine = async () => (await run("readonly", (store) => store.getAll())).filter((job) => job.login === login);
+  const mine = async () => {
+    const all = await run("readonly", (store) => store.getAll());
+    if (all.length === 0) note(false);
+    return all.filter((job) => job.login === login);
+  };
   try {
     if ((await mine()).length === 0 || !(await turn())) return [];
     return (await mine()).map((job) => ({ ...job, kept: true, offset: 0 }));

@@ -1,6 +1,7 @@
 // Links and forms marked `data-swap` show the same listing in another order, view or filter: the content of that page takes the
 // place of this one's, without the load of a whole document. Whoever needs to know that the content is new listens for `swapped`.
 // Back and forward show what was there, with as many rows as then. Nothing that was typed or ticked is lost by it.
+import { chosen, setAway } from "./chosen.js";
 import { remember } from "./more.js";
 import { unreachable } from "./toast.js";
 
@@ -31,12 +32,11 @@ function held(main) {
 function keep(main, fresh, sent) {
   const [before, after] = [filterOf(main), filterOf(fresh)];
   if (before && after && before.value !== (sent ?? before.defaultValue)) after.value = before.value;
-  const ticked = new Set([...main.querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value));
+  const ticked = new Set(chosen(main));
   for (const box of fresh.querySelectorAll("td.pick input")) box.checked = ticked.delete(box.value);
   // What is not shown here stays selected all the same.
-  const rest = [...ticked].map((value) => Object.assign(document.createElement("input"), { type: "hidden", name: "ids", value }));
-  for (const input of rest) input.dataset.away = "";
-  fresh.querySelector("form:has(.selection)")?.prepend(...rest);
+  const form = fresh.querySelector("form:has(.selection)");
+  if (form) setAway(form, [...ticked]);
   const find = held(main);
   const caret = document.activeElement?.selectionEnd;
   return () => {

@@ -16,20 +16,25 @@ function watch(toast) {
   toast.addEventListener("focusout", release);
 }
 
+/** A button that closes a note. */
+const closer = () => document.getElementById("close-toast").content.firstElementChild.cloneNode(true);
+
 document.querySelectorAll("[data-toast]").forEach(watch);
 
 const LATER = "strongroom-told";
 
-/** Says something on the next page. */
-export function tellLater(text) {
-  sessionStorage.setItem(LATER, text);
+/** Says something on the next page. With `stays`, until somebody closes it. */
+export function tellLater(text, stays = false) {
+  sessionStorage.setItem(LATER, JSON.stringify({ text, stays }));
 }
 
-/** Says something. */
-export function tell(text) {
+/** Says something. With `stays`, until somebody closes it. */
+export function tell(text, stays = false) {
   const toast = document.createElement("div");
   toast.className = "toast";
-  toast.textContent = text;
+  toast.append(Object.assign(document.createElement("span"), { textContent: text }));
+  toast.toggleAttribute("data-stays", stays);
+  if (stays) toast.append(closer());
   document.querySelector(".toasts").replaceChildren(toast);
   watch(toast);
 }
@@ -42,5 +47,6 @@ export function unreachable() {
 const told = sessionStorage.getItem(LATER);
 if (told && document.querySelector(".toasts")) {
   sessionStorage.removeItem(LATER);
-  if (!document.querySelector("[data-toast]")) tell(told);
+  const { text, stays } = JSON.parse(told);
+  if (!document.querySelector("[data-toast]")) tell(text, stays);
 }

@@ -1,5 +1,7 @@
 // Rows that are moved and copied by hand: dragged onto folders, breadcrumbs and the side bar, with Ctrl copied; or cut, copied and
 // pasted by the keyboard.
+import { areMany, sendAll } from "./batches.js";
+import { chosen } from "./chosen.js";
 import { carry } from "./dialog.js";
 import { typing } from "./keys.js";
 import { tell } from "./toast.js";
@@ -14,10 +16,14 @@ const form = () => document.querySelector("form.drop-target");
 const rowOf = (event) => event.target.closest?.("[data-listing] tr[data-id]");
 const fill = (word, number) => form().dataset[word].replace("{0}", number.toLocaleString(document.documentElement.lang));
 
-const ticked = () => [...form().querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value);
+const ticked = () => chosen(form());
 
 function send(fields) {
   const token = form().querySelector("[name=form_token]").value;
+  const ids = fields.ids.split(",");
+  if (areMany(ids)) {
+    return sendAll("/place", { ...fields, form_token: token }, ids);
+  }
   return carry("/place", { form_token: token, next: location.pathname + location.search, ...fields });
 }
 

@@ -1,5 +1,4 @@
-// Dropping, choosing and pasting files and whole folders: a queue that shows how many of how many files are sent, the time left,
-// and the progress of each file, two at a time. Before a file is sent, the queue asks whether its name is taken, and then the person what to do. A connection that
+// The upload queue: files and folders that are dropped, chosen or pasted, two at a time, with progress and time left. Before a file is sent, the queue asks whether its name is taken, and then the person what to do. A connection that
 // drops is taken up again where the server has the bytes, also after another page was opened: what is under way is kept by
 // store.js. The words come from the element `#upload-queue`, which every page has in the reader's language.
 import { forget, keep, kept } from "./store.js";
@@ -20,6 +19,8 @@ let begun;
 let running = 0;
 let leaving = false;
 let walking = 0;
+/** Settled when the browser has forgotten all files that are over. */
+let forgotten = Promise.resolve();
 
 const say = panel?.dataset ?? {};
 const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => values[i]);
@@ -113,16 +114,18 @@ function settle(job, ok, text) {
   else total.here ||= target?.dataset.place === job.place;
   if (ok && text === say.done) total.stored += 1;
   draw();
-  const forgotten = forget(job);
+  forgotten = Promise.allSettled([forgotten, forget(job)]);
   next();
-  if (jobs.size === 0 && walking === 0) finished(forgotten);
+  if (jobs.size === 0 && walking === 0) finished();
 }
 
 /** The listing is shown anew once all is forgotten: the next page would go on with what it still finds. */
-async function finished(forgotten) {
+async function finished() {
   panel.querySelector("[data-title]").textContent = say.finished;
   await forgotten;
-  if (!total.here || jobs.size > 0 || total.failed > 0) return;
+  if (!total.here || jobs.size > 0 || walking > 0 || total.failed > 0) return;
+  // The button of the queue shows the listing anew as soon as nothing is typed.
+  if (document.querySelector(".cell-editor, dialog[open]")) return;
   if (total.stored > 0) tellLater(total.stored === 1 ? say.storedOne : fill(say.stored, total.stored.toLocaleString(document.documentElement.lang)));
   location.reload();
 }
@@ -153,8 +156,18 @@ async function cancel(job) {
 }
 
 function cancelAll() {
-  // From the end: what waits does not begin meanwhile.
-  for (const job of [...jobs].reverse()) cancel(job);
+  // What waits is dropped at once, and gets no rows: there may be tens of thousands.
+  for (const job of waiting.splice(0)) {
+    job.cancelled = true;
+    job.over = true;
+    jobs.delete(job);
+    total.over += 1;
+    total.sent += job.file.size;
+    forgotten = forget(job);
+  }
+  for (const job of [...jobs]) cancel(job);
+  draw();
+  if (jobs.size === 0 && walking === 0) finished();
 }
 
 /** A request with progress; resolves with the request whatever the status, rejects when there was no answer. */
@@ -284,7 +297,7 @@ function question(job, versions) {
       });
     }
     job.view.item.append(box);
-    panel.classList.remove("small");
+    panel.classList.remove("folded");
     box.scrollIntoView({ block: "nearest" });
     box.querySelector("button").focus();
   }));
@@ -318,17 +331,22 @@ function add(file, path, more = {}) {
 }
 
 // A dropped folder is walked; `readEntries` gives at most a hundred at a time.
+// What cannot be read does not keep the rest from being uploaded.
 async function walk(entry, path) {
-  if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-    return add(file, path);
-  }
-  const reader = entry.createReader();
   const inside = path ? `${path}/${entry.name}` : entry.name;
-  for (;;) {
-    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (batch.length === 0) return undefined;
-    for (const child of batch) await walk(child, inside);
+  try {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      return add(file, path);
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (batch.length === 0) return undefined;
+      for (const child of batch) await walk(child, inside);
+    }
+  } catch {
+    return unread(inside);
   }
 }
 
@@ -379,11 +397,11 @@ async function take(find) {
   }
 }
 
-/** Says that a file could not be read, such as one that was deleted meanwhile. */
-function unread() {
+/** Says that a file or folder could not be read, such as one that was deleted meanwhile. */
+function unread(name) {
   panel.hidden = false;
   const item = document.createElement("li");
-  item.append(Object.assign(document.createElement("span"), { className: "failed", textContent: say.unread }));
+  item.append(Object.assign(document.createElement("span"), { className: "failed", textContent: name ? `${name}: ${say.unread}` : say.unread }));
   panel.querySelector("ul").append(item);
   total.failed += 1;
 }
@@ -437,14 +455,14 @@ if (panel) {
     if (jobs.size === 0 && total.here) location.reload();
     else panel.hidden = true;
   });
-  const shrink = panel.querySelector("[data-shrink]");
-  shrink.addEventListener("click", () => {
-    const isSmall = panel.classList.toggle("small");
-    shrink.setAttribute("aria-expanded", String(!isSmall));
+  const fold = panel.querySelector("[data-fold]");
+  fold.addEventListener("click", () => {
+    const isFolded = panel.classList.toggle("folded");
+    fold.setAttribute("aria-expanded", String(!isFolded));
   });
   panel.querySelector("[data-cancel-all]").addEventListener("click", cancelAll);
   addEventListener("beforeunload", (event) => {
-    if ([...jobs].some((job) => !job.kept)) event.preventDefault();
+    if (walking > 0 || [...jobs].some((job) => !job.kept)) event.preventDefault();
   });
   addEventListener("pagehide", () => { leaving = true; });
   kept().then((found) => found.forEach((job) => enter({ ...job, unsure: Boolean(job.address) })));

@@ -105,6 +105,7 @@ fn sample_frame(page: &mut Page) {
         icon: icon(icon_name),
         label: label.into(),
         current,
+        inside: None,
     };
     page.nav = vec![
         NavGroup {

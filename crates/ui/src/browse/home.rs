@@ -1,15 +1,17 @@
 //! The start page: search, recent changes, the user's own work, what others shared, pinned places and sites.
 
 use askama::Template;
-use model::{Id, NodeKind, SearchAlert, Timestamp};
+use axum::extract::Path;
+use model::{Error, Id, NodeKind, SearchAlert, Timestamp};
 use repository::{Item, KnownPlace, KnownSite, SavedSearch, Sort, Target};
 
 use super::shared::{SharedEntry, with_me};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
-use crate::frame::navigation::Crumb;
-use crate::frame::page::{Page, html};
+use crate::frame::item::find;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{NavLink, Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::events::{self, GroupedEvent};
 use crate::wording::{names, unavailable};
@@ -52,6 +54,21 @@ struct PinnedLink {
     path: String,
 }
 
+/// A link to a site.
+struct SiteLink {
+    id: Id,
+    href: String,
+    label: String,
+}
+
+/// What is in a site, for the place below a link to it.
+#[derive(Template)]
+#[template(path = "site-inside.html")]
+struct SiteInside<'a> {
+    page: &'a Page,
+    links: Vec<NavLink>,
+}
+
 /// A link to the new documents of a saved search.
 struct SavedLink {
     id: Id,
@@ -72,7 +89,7 @@ struct HomePage<'a> {
     shared: Vec<SharedEntry>,
     told: Vec<RecentEvent>,
     saved: Vec<SavedLink>,
-    sites: Vec<Crumb>,
+    sites: Vec<SiteLink>,
     more_sites: bool,
     libraries: Vec<Crumb>,
     welcome: bool,
@@ -85,7 +102,7 @@ struct HomePage<'a> {
 #[template(path = "collections.html")]
 struct Collections<'a> {
     page: &'a Page,
-    links: Vec<Crumb>,
+    links: Vec<SiteLink>,
     away: String,
 }
 
@@ -168,6 +185,17 @@ async fn saved(visit: &Visit) -> model::Result<Vec<SavedLink>> {
     Ok(searches.into_iter().take(MAX_OWN_ENTRIES).map(link).collect())
 }
 
+/// Sends the links to the sites, libraries and lists in a site, as part of a page.
+pub async fn inside(visit: Visit, Path(id): Path<String>) -> PageResult {
+    let site = find(&visit, &id).await?;
+    if site.kind != NodeKind::Site {
+        return Err(Error::not_found("there is no such site").into());
+    }
+    let (libraries, lists, sites) = navigation::inside(&visit.session, &site, Id::NONE).await?;
+    let links = sites.into_iter().chain(libraries).chain(lists).collect();
+    Ok(html(&SiteInside { page: &visit.page, links }))
+}
+
 /// Shows all sites that the caller knows of.
 pub async fn sites(visit: Visit) -> PageResult {
     let home = visit.session.home_of_sites(MAX_SITES).await?;
@@ -192,8 +220,8 @@ fn pinned_link(place: KnownPlace) -> PinnedLink {
     }
 }
 
-fn link(site: &KnownSite) -> Crumb {
-    Crumb { href: address::browse(&site.path), label: site.title.clone() }
+fn link(site: &KnownSite) -> SiteLink {
+    SiteLink { id: site.id, href: address::browse(&site.path), label: site.title.clone() }
 }
 
 fn entry(item: &Item, modified_by: String) -> Entry {

@@ -12,7 +12,7 @@ use super::row_cells::{CellContent, ShownColumn, cells_of, shown_columns};
 use super::totals::{self, Totals};
 use super::value_test::in_language;
 use super::view::{self, Key, Shape, View, Wide};
-use crate::document::{overview, preview};
+use crate::document::{edit_online, overview, preview};
 use crate::frame::address;
 use crate::frame::format::{self, Icon, icon};
 use crate::frame::navigation::{self, Crumb};
@@ -146,6 +146,8 @@ struct Listing<'a> {
     has_held: bool,
     /// True if one of the documents shown is a draft that the caller might publish.
     has_drafts: bool,
+    /// Extensions of the documents that can be edited in the browser, separated by spaces.
+    online: String,
     /// True if the caller has pinned the place.
     is_pinned: bool,
     /// User who has the folder or one of its parents open for editing, and whether the caller may end that
@@ -298,6 +300,7 @@ pub fn page(visit: &Visit, way: &[Item], item: &Item, contents: Contents) -> Res
         has_held: found.page.items.iter().any(|item| item.check_out.is_some_and(|held| held.by == me)),
         has_drafts: found.place.rights.has(Right::Publish) && found.page.items.iter().any(is_draft),
         open_by: contents.open_by,
+        online: edit_online::extensions(visit),
         is_pinned: contents.is_pinned,
         may_unlock: overview::may_unlock(&visit.session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
@@ -344,13 +347,13 @@ pub fn rows<'a>(
             let heading = if groups { heading(&visit.page, view.sort, found, item, names) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            let thumbnail = if view.is_tiles() { preview::thumbnail(item) } else { None };
-            Row {
-                cells,
-                thumbnail,
-                heading: if begins { heading } else { String::new() },
-                ..row(item, here, me, &names.people)
-            }
+            // A look at the folder must not count as a look at each document.
+            let thumbnail = if view.is_tiles() && !found.records_reads { preview::thumbnail(item) } else { None };
+            let row = row(item, here, me, &names.people);
+            // Who looks at tiles goes on with tiles.
+            let keeps_shape = view.is_tiles() && item.kind == NodeKind::Folder;
+            let href = if keeps_shape { format!("{}?as={}", row.href, Shape::Tiles.word()) } else { row.href };
+            Row { href, cells, thumbnail, heading: if begins { heading } else { String::new() }, ..row }
         })
         .collect()
 }

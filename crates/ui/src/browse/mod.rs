@@ -1,6 +1,7 @@
 //! Browsing sites, libraries and folders, and changing their content.
 
 mod activity;
+mod all_ids;
 mod at_path;
 mod bin;
 mod bulk_edit;
@@ -52,6 +53,8 @@ pub fn routes() -> Router<AppState> {
         .route("/searches/{id}/delete", get(saved_forms::ask_delete).post(saved_forms::delete))
         .route("/searches/{id}/seen", post(saved_forms::mark_seen))
         .route("/items/{id}/open", get(at_path::by_id))
+        .route("/items/{id}/inside", get(home::inside))
+        .route("/items/{id}/ids", get(all_ids::show))
         .route("/items/{id}/activity", get(activity::show))
         .route("/items/{id}/changed", get(activity::changed))
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))

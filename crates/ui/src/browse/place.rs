@@ -9,7 +9,7 @@ use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, Result, Right}
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
-use super::selection::{failed_of, finish, join};
+use super::selection::{failure, finish, is_batch, join};
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
@@ -48,6 +48,9 @@ pub struct Plan {
     /// Name of a place that is looked for.
     #[serde(default)]
     find: String,
+    /// Number of selected items, if `ids` are only the first of them.
+    #[serde(default)]
+    count: usize,
 }
 
 /// A place to which the user can go.
@@ -56,6 +59,8 @@ struct Step {
     name: String,
     /// Path of the place above it, if it is shown among places from elsewhere.
     above: String,
+    /// Address of the place, if the items can go there at once.
+    to: Option<String>,
     icon: Icon,
 }
 
@@ -70,6 +75,9 @@ struct PlacePage<'a> {
     /// Text for a place without further steps.
     none: &'a str,
     ids: &'a str,
+    count: usize,
+    /// Label of the buttons that move or copy.
+    here: &'a str,
     moves: bool,
     at: Id,
     find: &'a str,
@@ -118,13 +126,15 @@ async fn show(mut visit: Visit, plan: &Plan, fault: String) -> PageResult {
     let next = safe_next(Some(plan.next.as_str()), &address::browse_parent(&item.path));
     let link = |at: Id| {
         let action = if moves { "move" } else { "copy" };
-        format!("/place?action={action}&ids={}&at={at}&next={}", join(&ids), encode_query(&next))
+        let count = if plan.count > 0 { format!("&count={}", plan.count) } else { String::new() };
+        format!("/place?action={action}&ids={}{count}&at={at}&next={}", join(&ids), encode_query(&next))
     };
     let leads = |child: &&Item| leads_on(item.kind, child.kind) && !ids.contains(&child.id);
     let step = |place: &Item, above: String| Step {
         href: link(place.id),
         name: place.shown_name().to_owned(),
         above,
+        to: (takes(place.kind, item.kind) && place.rights.has(Right::Add)).then(|| address::browse(&place.path)),
         icon: names::icon_of(place),
     };
     let find = plan.find.trim();
@@ -140,10 +150,11 @@ async fn show(mut visit: Visit, plan: &Plan, fault: String) -> PageResult {
         (in_reach.filter(leads).take(MAX_FOUND).map(|place| step(place, above(place))).collect(), Vec::new())
     };
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.shown_name().to_owned() }).collect();
-    let what = if ids.len() == 1 {
+    let count = plan.count.max(ids.len());
+    let what = if count == 1 {
         visit.page.f1("place.name", item.shown_name())
     } else {
-        visit.page.n("selection.items", ids.len())
+        visit.page.n("selection.items", count)
     };
     let ready = find.is_empty() && takes(here.kind, item.kind) && !(moves && here.id == item.parent_id);
     let may_add_folder = find.is_empty()
@@ -167,6 +178,8 @@ async fn show(mut visit: Visit, plan: &Plan, fault: String) -> PageResult {
         recent,
         none: page.s(none),
         ids: &join(&ids),
+        count: plan.count,
+        here: page.s(if moves { "place.move-here" } else { "place.copy-here" }),
         moves,
         at,
         find,
@@ -244,6 +257,11 @@ async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> 
 pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let (session, fields) = (&sent.visit.session, &sent.fields);
     let ids = fields.ids("ids")?;
+    let selected = fields.text("count").parse().unwrap_or(0);
+    if ids.len() < selected && !is_batch(&sent) {
+        let text = "only the first of the selected items are known here: go back, and select them again";
+        return Err(Error::invalid(text).with_code(Code::TooMany).into());
+    }
     // What is dropped on a link goes to where it leads.
     let to = match fields.text("to") {
         address if address.is_empty() => Target::Id(fields.id("at")?),
@@ -260,7 +278,7 @@ pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let moved: Vec<Id> = outcomes.iter().filter(|outcome| outcome.error.is_none()).map(|outcome| outcome.id).collect();
     let failed = outcomes.into_iter().filter_map(|outcome| Some((outcome.id, outcome.error?)));
     let mut failed: Vec<(Id, Error)> = failed.collect();
-    if moved.is_empty() && !failed.is_empty() {
+    if moved.is_empty() && !failed.is_empty() && !is_batch(&sent) {
         return choose_again(sent.visit, &plan_of(fields, place.id), failed.swap_remove(0).1).await;
     }
     let key = if moves { "toast.moved" } else { "toast.copied" };
@@ -276,6 +294,7 @@ fn plan_of(fields: &Fields, at: Id) -> Plan {
         at: at.to_string(),
         next: fields.text("next"),
         find: String::new(),
+        count: fields.text("count").parse().unwrap_or(0),
     }
 }
 
@@ -314,8 +333,7 @@ pub async fn undo_move(sent: SubmittedForm) -> PageResult {
     match failed.into_iter().next() {
         Some((_, error)) if count == all => Err(error.into()),
         Some((id, error)) => {
-            let reason = refuse::message_for(&sent.visit.page, &error);
-            let text = format!("{}: {reason}", failed_of(&sent.visit, id, count, all).await);
+            let text = format!("{count}/{all}, {}", failure(&sent.visit, id, &error).await);
             Ok(done(&next, &Flash::new("toast.some-failed", text)))
         }
         None => Ok(done(&next, &Flash::new("toast.moved-back", ""))),

@@ -1,8 +1,10 @@
 //! Actions on the selected rows of a listing.
 
+use axum::Json;
 use axum::response::{IntoResponse, Redirect};
 use model::{Error, Id, Result};
 use repository::{CheckIn, Item, Target};
+use serde::Serialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, Undo, done};
@@ -98,30 +100,53 @@ async fn delete_one(sent: &SubmittedForm, id: Id) -> Result<(Item, Id)> {
     Ok((item, entry))
 }
 
+/// Answer to a script that sends a large selection in batches.
+#[derive(Serialize)]
+struct BatchOutcome {
+    done: usize,
+    failed: usize,
+    /// Name of the first item that failed, and why; empty if none failed.
+    first_error: String,
+}
+
+/// Returns whether a script sends a batch of a large selection.
+pub fn is_batch(sent: &SubmittedForm) -> bool {
+    sent.fields.yes("batch")
+}
+
 /// Ends an operation on several items. If all failed, the response is the first error; otherwise the message names the
-/// first item that failed, and why.
+/// first item that failed, and why. A script that sends batches gets the numbers.
 pub async fn finish(sent: &SubmittedForm, failed: Vec<(Id, Error)>, next: &str, flash: Flash) -> PageResult {
     let all = sent.fields.ids("ids")?.len();
     let count = failed.len();
-    match failed.into_iter().next() {
+    let first = failed.into_iter().next();
+    if is_batch(sent) {
+        let first_error = match &first {
+            Some((id, error)) => failure(&sent.visit, *id, error).await,
+            None => String::new(),
+        };
+        return Ok(Json(BatchOutcome { done: all - count, failed: count, first_error }).into_response());
+    }
+    match first {
         None => Ok(done(next, &flash)),
         Some((_, error)) if count == all => Err(error.into()),
         Some((id, error)) => {
-            let reason = refuse::message_for(&sent.visit.page, &error);
-            let name = failed_of(&sent.visit, id, count, all).await;
-            Ok(done(next, &Flash { key: "toast.some-failed", name: format!("{name}: {reason}"), undo: flash.undo }))
+            let name = format!("{count}/{all}, {}", failure(&sent.visit, id, &error).await);
+            Ok(done(next, &Flash { key: "toast.some-failed", name, undo: flash.undo }))
         }
     }
 }
 
-/// Returns how many of all items failed, with the name of the first.
-pub async fn failed_of(visit: &Visit, id: Id, count: usize, all: usize) -> String {
+/// Returns the name of an item with the reason why something failed on it. What cannot be found any more has no name.
+pub async fn failure(visit: &Visit, id: Id, error: &Error) -> String {
+    let reason = refuse::message_for(&visit.page, error);
     match visit.session.item(&Target::Id(id)).await {
-        Ok(item) => format!("{count}/{all}, {}", visit.page.f1("place.name", item.shown_name())),
-        Err(_) => format!("{count}/{all}"),
+        Ok(item) => format!("{}: {reason}", visit.page.f1("place.name", item.shown_name())),
+        Err(_) => reason,
     }
 }
 
+/// Returns identifiers separated by commas.
 pub fn join(ids: &[Id]) -> String {
     ids.iter().map(Id::to_string).collect::<Vec<_>>().join(",")
 }

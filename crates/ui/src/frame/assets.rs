@@ -101,4 +101,27 @@ mod tests {
         }
         assert!(seen > 10);
     }
+
+    #[test]
+    fn every_script_is_loaded_by_a_page_or_another_script() {
+        let names: Vec<String> = Assets::iter().map(String::from).collect();
+        let is_own = |name: &&String| name.ends_with(".js") && !name.contains('/');
+        let scripts: Vec<&String> = names.iter().filter(is_own).collect();
+        let pages: String = crate::sources().into_iter().map(|(_, text)| text).collect();
+        let mut loaded: Vec<String> = scripts
+            .iter()
+            .filter(|name| pages.contains(&format!("asset(\"{name}\")")))
+            .map(|name| (*name).clone())
+            .collect();
+        let mut at = 0;
+        while at < loaded.len() {
+            let source = text(&loaded[at]);
+            let others = scripts.iter().filter(|name| source.contains(&format!("\"./{name}\"")));
+            let new: Vec<String> = others.filter(|name| !loaded.contains(name)).map(|name| (*name).clone()).collect();
+            loaded.extend(new);
+            at += 1;
+        }
+        let lost: Vec<&&String> = scripts.iter().filter(|name| !loaded.contains(name)).collect();
+        assert!(lost.is_empty(), "nothing loads {lost:?}");
+    }
 }

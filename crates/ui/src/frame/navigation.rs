@@ -53,24 +53,32 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
         icon: icon("star"),
         current: current == Some(place.id) && here != place.id,
         label: place.name,
+        inside: None,
     });
     let pinned = pinned.collect();
     let accent = look.accent.unwrap_or(site.accent);
     let site_bar = site_bar(&visit.session, site, here, look).await?;
     let page = &visit.page;
-    let home =
-        NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
+    let home = NavLink {
+        href: "/".to_owned(),
+        icon: icon("home"),
+        label: page.s("nav.home").to_owned(),
+        current: false,
+        inside: None,
+    };
     let here_is_site = NavLink {
         href: address::browse(&site.path),
         icon: icon("site"),
         label: site.name.clone(),
         current: here == site.id,
+        inside: None,
     };
     let activity = NavLink {
         href: format!("/items/{}/activity", site.id),
         icon: icon("history"),
         label: page.s("nav.activity").to_owned(),
         current: false,
+        inside: None,
     };
     let mut first = vec![home, here_is_site];
     if site.rights.has(Right::View) {
@@ -87,6 +95,7 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
         icon: icon("trash"),
         label: bin,
         current: false,
+        inside: None,
     });
     if site.rights.has(Right::ManagePermissions) {
         first.push(NavLink {
@@ -94,6 +103,7 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
             icon: icon("group"),
             label: page.s("nav.site-permissions").to_owned(),
             current: false,
+            inside: None,
         });
     }
     if way.first().is_some_and(|root| root.rights.has(Right::ManageSite)) {
@@ -102,6 +112,7 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
             icon: icon("clock"),
             label: log,
             current: false,
+            inside: None,
         });
     }
     if site.rights.has(Right::ManageSite) {
@@ -110,6 +121,7 @@ pub async fn side_bar(visit: &Visit, way: &[Item]) -> Result<Option<SideBar>> {
             icon: icon("sliders"),
             label: page.s("site.settings").to_owned(),
             current: false,
+            inside: None,
         });
     }
     let mut groups: Vec<NavGroup> = vec![NavGroup { title: String::new(), links: first }];
@@ -188,7 +200,7 @@ pub fn set_search_place(page: &mut Page, way: &[Item]) {
 }
 
 /// Returns the links to the libraries, lists and sites in a site.
-async fn inside(session: &Session, site: &Item, here: Id) -> Result<(Vec<NavLink>, Vec<NavLink>, Vec<NavLink>)> {
+pub async fn inside(session: &Session, site: &Item, here: Id) -> Result<(Vec<NavLink>, Vec<NavLink>, Vec<NavLink>)> {
     let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_LISTED).await?;
     let link = |item: &Item| NavLink {
         href: address::browse(&item.path),
@@ -199,13 +211,14 @@ async fn inside(session: &Session, site: &Item, here: Id) -> Result<(Vec<NavLink
         }),
         label: item.name.clone(),
         current: item.id == here,
+        inside: (item.kind == NodeKind::Site).then_some(item.id),
     };
     let links = |kind: NodeKind| listed.items.iter().filter(move |item| item.kind == kind).map(link);
     let mut sites: Vec<NavLink> = links(NodeKind::Site).collect();
     if site.path.is_empty() {
         for other in session.sites(MAX_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
             let (href, label) = (address::browse(&other.path), other.title.clone());
-            sites.push(NavLink { href, icon: icon("site"), label, current: false });
+            sites.push(NavLink { href, icon: icon("site"), label, current: false, inside: Some(other.id) });
         }
     }
     Ok((links(NodeKind::Library).collect(), links(NodeKind::List).collect(), sites))
@@ -229,6 +242,7 @@ pub fn fill_farm_side_bar(page: &mut Page, current: &str) -> Result<()> {
         icon: icon(picture),
         label: label.to_owned(),
         current: href == current,
+        inside: None,
     };
     let links = vec![
         link("/farm", "shield", page.s("farm.overview")),
@@ -264,6 +278,7 @@ pub fn furnish_account(page: &mut Page) {
         icon: icon(picture),
         label: label.into(),
         current,
+        inside: None,
     };
     let links =
         vec![link("/", "home", page.s("nav.home"), false), link("/account", "user", page.s("nav.account"), true)];

@@ -36,6 +36,8 @@ pub struct NavLink {
     pub label: String,
     /// True if this is the current page.
     pub current: bool,
+    /// The site to which it leads, if its contents can be shown below it.
+    pub inside: Option<model::Id>,
 }
 
 /// The bar above the pages of a site: its logo, its name and its links.

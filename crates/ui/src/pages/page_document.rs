@@ -76,7 +76,7 @@ impl LineEnds {
 /// Reads a page in the version that the caller sees.
 ///
 /// # Errors
-/// `Invalid` with code `too_large`; `Conflict` with code `no_text` for a document that is no text; those of
+/// `Invalid` with code `too_large`; `Conflict` with code `not_editable` for a document that is no text; those of
 /// [`Session::open`].
 pub async fn read(session: &Session, item: &Item) -> Result<Source> {
     let mut content = session.open(&Target::Id(item.id), VersionChoice::Visible).await?;
@@ -88,7 +88,7 @@ pub async fn read(session: &Session, item: &Item) -> Result<Source> {
         bytes.extend_from_slice(&chunk);
     }
     let text = preview::decode::decode(&bytes, false);
-    let text = text.ok_or_else(|| Error::conflict("the document is not a text").with_code(Code::NoText))?;
+    let text = text.ok_or_else(|| Error::conflict("the document is not a text").with_code(Code::NotEditable))?;
     let line_ends = LineEnds::of(&bytes, &text);
     Ok(Source { content, text, line_ends })
 }

@@ -96,8 +96,8 @@ test('hundreds of files are counted, folded and announced, and keep their times'
   await page.evaluate(() => { window.before = true; });
   await page.locator('#upload-folder').setInputFiles(folder);
   const queue = page.locator('#upload-queue');
-  await queue.getByText('0 of 300 files').waitFor();
-  await queue.getByText('298 more wait for their turn').waitFor();
+  await queue.getByText('Files: 0 of 300').waitFor();
+  await queue.getByText('Waiting: 298').waitFor();
   assert.ok(await queue.locator('li').count() <= 60, 'what waits has no row');
   await look(page, 'daily/queue');
   await queue.getByRole('button', { name: 'Show or hide the files' }).click();

@@ -25,7 +25,7 @@ const row = (page, name) => page.locator('tr[data-id]').filter({ has: page.locat
 async function choose(page, name, what) {
   await row(page, name).getByRole('link', { name: `More actions for ${name}` }).click();
   await page.locator('.menu.of-row').getByRole('link', { name: what, exact: true }).click();
-  await dialog(page).getByRole('button', { name: `${what} here` }).waitFor();
+  await dialog(page).getByRole('button', { name: `${what} here`, exact: true }).waitFor();
 }
 
 for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'narrow', NARROW]]) {
@@ -35,7 +35,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
     await page.goto('/browse/Documents');
     await choose(page, 'one.txt', 'Move');
     // It is here already.
-    assert.ok(await dialog(page).getByRole('button', { name: 'Move here' }).isDisabled());
+    assert.ok(await dialog(page).getByRole('button', { name: 'Move here', exact: true }).isDisabled());
     await places(page).getByText('Where you worked lately').waitFor();
     await look(page, `moving/${scheme}-${screen}-dialog`);
     await dialog(page).getByRole('searchbox').fill('2026');
@@ -47,7 +47,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'nar
     await look(page, `moving/${scheme}-${screen}-found`);
     await places(page).getByRole('link').click();
     await dialog(page).getByText('No folders here.').waitFor();
-    await dialog(page).getByRole('button', { name: 'Move here' }).click();
+    await dialog(page).getByRole('button', { name: 'Move here', exact: true }).click();
     await page.getByText('Moved to “2026”').waitFor();
     // One stays where one was.
     assert.equal(new URL(page.url()).pathname, '/browse/Documents');
@@ -80,7 +80,7 @@ test('several are copied into a new folder, and what is refused is said in the d
   await name.fill('2027');
   await page.keyboard.press('Enter');
   await dialog(page).getByText('No folders here.').waitFor();
-  await dialog(page).getByRole('button', { name: 'Copy here' }).click();
+  await dialog(page).getByRole('button', { name: 'Copy here', exact: true }).click();
   await page.getByText('Copied to “2027”').waitFor();
   assert.ok(await exists('Plans/2027/two.txt') && await exists('Plans/2027/three.txt') && await exists('two.txt'));
   // A name that is taken there.
@@ -88,7 +88,7 @@ test('several are copied into a new folder, and what is refused is said in the d
   await choose(page, 'two.txt', 'Move');
   await places(page).getByRole('link', { name: 'Else', exact: true }).first().click();
   await dialog(page).getByText('No folders here.').waitFor();
-  await dialog(page).getByRole('button', { name: 'Move here' }).click();
+  await dialog(page).getByRole('button', { name: 'Move here', exact: true }).click();
   await dialog(page).getByRole('alert').waitFor();
   await page.keyboard.press('Escape');
   assert.ok(await exists('two.txt'));
@@ -103,7 +103,7 @@ test('without script, it is a page', async () => {
   await page.getByRole('searchbox', { name: 'Find a folder or library' }).fill('2025');
   await page.locator('#form').getByRole('button', { name: 'Search' }).click();
   await page.locator('.places').getByRole('link', { name: /2025/ }).click();
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.waitForURL('**/browse/Documents');
   await page.getByText('Moved to “2025”').waitFor();
   assert.ok(await exists('Plans/2025/three.txt'));

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/state', '/searches/counts', '/items/{id}/pages', '/items/{id}/picture', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/changed', '/s/{link}/{secret}/view', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/state', '/searches/counts', '/items/{id}/pages', '/items/{id}/picture', '/items/{id}/members/{at}', '/items/{id}/inside', '/items/{id}/ids', '/items/{id}/rows.csv', '/items/{id}/grid', '/items/{id}/changed', '/s/{link}/{secret}/view', '/items/{id}/grid/rows', '/items/{id}/logo', '/items/{id}/templates/{name}', '/farm/templates/{name}', '/browse/', '/ui-kit/kit.css', '/items/{id}/rows.xlsx', '/people/me', '/people/{id}/picture'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {

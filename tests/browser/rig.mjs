@@ -21,14 +21,14 @@ export const PASSWORD = 'correct horse battery';
 export const WIDE = { width: 1280, height: 800 };
 export const NARROW = { width: 360, height: 740 };
 
-/** Starts a server on a new farm; resolves when it is ready. */
-export async function startServer() {
+/** Starts a server on a new farm; resolves when it is ready. `settings` are environment variables. */
+export async function startServer(settings = {}) {
   const data = mkdtempSync(join(tmpdir(), 'strongroom-browser-'));
   let child;
   let said = '';
   const start = (listen) => new Promise((resolve, reject) => {
     child = spawn(binary, ['serve', '--data', join(data, 'farm'), '--listen', listen], {
-      env: { ...process.env, STRONGROOM_ADMIN_PASSWORD: PASSWORD },
+      env: { ...process.env, STRONGROOM_ADMIN_PASSWORD: PASSWORD, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let begun = '';

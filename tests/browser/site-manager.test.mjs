@@ -101,7 +101,7 @@ test('what is ticked moves and is copied to another site, and a library as a who
   await page.getByRole('button', { name: 'Copy to…' }).click();
   await page.locator('#form .crumbs a').first().click();
   await choose('Team', 'Papers');
-  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByRole('button', { name: 'Copy here', exact: true }).click();
   await page.getByText('Copied to “Papers”').waitFor();
   assert.match(page.url(), new RegExp(`/items/${documents}/manage$`));
   // All of them, with a tick in the head.
@@ -109,7 +109,7 @@ test('what is ticked moves and is copied to another site, and a library as a who
   await page.getByRole('button', { name: 'Move to…' }).click();
   await page.locator('#form .crumbs a').first().click();
   await choose('Team', 'Archive');
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.getByText('Moved to “Archive”').waitFor();
   await page.getByText('There is nothing in here.').waitFor();
   await item('Team/Archive/Large/inner/c.bin');
@@ -120,10 +120,10 @@ test('what is ticked moves and is copied to another site, and a library as a who
   await page.getByRole('checkbox', { name: 'Select Archive' }).check();
   await page.getByRole('button', { name: 'Move to…' }).click();
   // It is here already.
-  assert.ok(await page.getByRole('button', { name: 'Move here' }).isDisabled());
+  assert.ok(await page.getByRole('button', { name: 'Move here', exact: true }).isDisabled());
   await page.locator('#form .crumbs a').first().click();
   await look(page, 'site-manager/place-of-a-library');
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.getByText(/Moved to “/).waitFor();
   await item('Archive/Large/b.bin');
   await page.finish();
@@ -136,7 +136,7 @@ test('a site and a library are copied whole, and a site moves into another one',
   for (const name of ['Team', 'Archive']) await page.getByRole('checkbox', { name: `Select ${name}` }).check();
   await page.getByRole('button', { name: 'Copy to…' }).click();
   await page.getByRole('heading', { name: 'Copy 2 items' }).waitFor();
-  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByRole('button', { name: 'Copy here', exact: true }).click();
   await page.getByText(/Copied to “/).waitFor();
   await item('Team (2)/Papers/Small/a.txt');
   await item('Archive (2)/Large/inner/c.bin');
@@ -147,7 +147,7 @@ test('a site and a library are copied whole, and a site moves into another one',
   assert.deepEqual(await page.locator('.places').getByRole('link').allTextContents(), ['Team']);
   await page.locator('.places').getByRole('link', { name: 'Team', exact: true }).click();
   await look(page, 'site-manager/place-of-a-site');
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.getByText('Moved to “Team”').waitFor();
   await item('Team/Team (2)/Papers/Small/a.txt');
   await page.finish();
@@ -167,7 +167,7 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.locator('.places').getByRole('link', { name: 'Done', exact: true }).click();
   await page.getByText('The rows go into this list.').waitFor();
   await look(page, 'site-manager/place-of-rows');
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.getByText(/1\/2, “/).waitFor();
   await page.getByText('has no column of the same name and kind').waitFor();
   const titles = async (list) => (await ask('GET', `/api/v1/items/${list.id}/rows`)).items.map((row) => row.title);
@@ -176,7 +176,7 @@ test('rows go to another list, and what has no place there is said', async () =>
   await page.getByRole('checkbox', { name: 'Select Remarked' }).check();
   await page.getByRole('button', { name: 'Copy', exact: true }).click();
   await page.locator('.places').getByRole('link', { name: 'Done', exact: true }).click();
-  await page.getByRole('button', { name: 'Copy here' }).click();
+  await page.getByRole('button', { name: 'Copy here', exact: true }).click();
   await page.getByText('Copied to “Done”').waitFor();
   assert.deepEqual(await titles(done), ['Plain', 'Remarked']);
   await page.finish();
@@ -246,7 +246,7 @@ test('a refused move leads back to the choice of the place', async () => {
   await page.getByRole('checkbox', { name: 'Select Papers' }).check();
   await page.getByRole('button', { name: 'Move to…' }).click();
   await page.locator('.places').getByRole('link', { name: 'Goal', exact: true }).click();
-  await page.getByRole('button', { name: 'Move here' }).click();
+  await page.getByRole('button', { name: 'Move here', exact: true }).click();
   await page.getByRole('alert').getByText('“Papers”').waitFor();
   await page.getByRole('heading', { name: 'Move “Papers”' }).waitFor();
   await page.locator('#form .crumbs a').first().click();

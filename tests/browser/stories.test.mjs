@@ -95,7 +95,7 @@ test('a day by keyboard alone', async () => {
   await tabTo(page, page.getByRole('dialog').getByRole('link', { name: 'Archive' }));
   await press('Enter');
   await page.getByRole('dialog').getByText('No folders here.').waitFor();
-  await tabTo(page, page.getByRole('button', { name: 'Move here' }));
+  await tabTo(page, page.getByRole('button', { name: 'Move here', exact: true }));
   await press('Enter');
   await page.getByRole('status').getByText('Archive').waitFor();
   await tabTo(page, page.locator('.item').getByRole('link', { name: 'Archive', exact: true }));

@@ -18,41 +18,32 @@ after(async () => {
 const row = (page, name) => page.locator('tr[data-id]').filter({ has: page.locator('.item').getByRole('link', { name, exact: true }) });
 const item = (path) => server.ask('GET', `/api/v1/items/by-path?path=${encodeURIComponent(`Documents/${path}`)}`);
 
-/** The number of documents in a folder. */
-async function held(path) {
-  const { id } = await item(path);
-  let [cursor, number] = ['', 0];
-  do {
-    const page = await server.ask('GET', `/api/v1/items/${id}/children?limit=1000${cursor}`);
-    number += page.items.length;
-    cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : '';
-  } while (cursor);
-  return number;
-}
+const held = (path) => server.count(`Documents/${path}`);
 
 test('50,000 dropped files do not freeze the page, and what is cancelled is not stored', async () => {
   await server.put('drop/first.txt', 'x');
   const page = await openPage(browser, server);
   await signIn(page);
   await page.goto('/browse/Documents/drop');
-  const longest = await page.evaluate(async () => {
+  await page.evaluate(() => {
     const files = Array.from({ length: 50_000 }, (_, at) => new File(['x'], `${String(at).padStart(5, '0')}.txt`));
     const transfer = new DataTransfer();
     for (const file of files) transfer.items.add(file);
-    let [last, most] = [performance.now(), 0];
+    let last = performance.now();
+    window.longest = 0;
     const watch = () => {
       const now = performance.now();
-      most = Math.max(most, now - last);
+      window.longest = Math.max(window.longest, now - last);
       last = now;
       requestAnimationFrame(watch);
     };
     requestAnimationFrame(watch);
     document.querySelector('[data-upload]').dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
-    await new Promise((resolve) => setTimeout(resolve, 4000));
-    return most;
   });
   const queue = page.locator('#upload-queue');
-  await queue.getByText(/of 50,000/).waitFor();
+  // All are taken, and a good part of them is under way or done.
+  await queue.getByText(/^Files: [1-9]\d\d of 50,000/).waitFor({ timeout: 30_000 });
+  const longest = await page.evaluate(() => window.longest);
   console.log(`# longest pause after a drop of 50,000 files: ${Math.round(longest)} ms`);
   assert.ok(await queue.locator('li').count() < 200, 'rows only for what is under way');
   await assertAccessible(page);

@@ -87,6 +87,17 @@ export async function startServer(settings = {}) {
       const answer = await this.api('PUT', `/api/v1/content/Documents/${path}`, body);
       assert.ok(answer.ok, `PUT ${path}: ${answer.status} ${await answer.text()}`);
     },
+    /** Returns the number of items in a library or folder. */
+    async count(path) {
+      const { id } = await this.ask('GET', `/api/v1/items/by-path?path=${encodeURIComponent(path)}`);
+      let [cursor, number] = ['', 0];
+      do {
+        const page = await this.ask('GET', `/api/v1/items/${id}/children?limit=1000${cursor}`);
+        number += page.items.length;
+        cursor = page.next ? `&cursor=${encodeURIComponent(page.next)}` : '';
+      } while (cursor);
+      return number;
+    },
     /** Ends the server for a while. */
     pause: end,
     /** Starts it again, at the same address. */

@@ -1,7 +1,8 @@
 //! WOPI as office servers speak it: the exchanges of an editing, locks that several users share, and requests that lie.
 
 use axum::body::Body;
-use repository::{Client, RoleGrant, Target};
+use model::Code;
+use repository::{Client, Destination, RoleGrant, Session, Target, UploadOptions};
 
 use super::{Farm, PASSWORD, Reply};
 
@@ -18,10 +19,14 @@ async fn farm() -> Farm {
     Farm::with(|options| options.office_server = Some(office)).await
 }
 
-async fn token(farm: &Farm, login: &str, id: &str) -> model::Result<String> {
+async fn session(farm: &Farm, login: &str) -> Session {
     let client = Client { address: [127, 0, 0, 1].into(), agent: String::new(), device: None };
     let caller = farm.repository.caller_from_password(login, PASSWORD, &client).await.unwrap().unwrap();
-    let session = farm.repository.as_caller(caller.principal);
+    farm.repository.as_caller(caller.principal)
+}
+
+async fn token(farm: &Farm, login: &str, id: &str) -> model::Result<String> {
+    let session = session(farm, login).await;
     Ok(session.create_edit_token(&Target::Id(id.parse().unwrap())).await?.secret)
 }
 
@@ -65,9 +70,7 @@ async fn document(farm: &Farm) -> String {
 /// Lets a user edit everything in the library.
 async fn admit(farm: &Farm, login: &str, role: model::Id) {
     let user = farm.account(login).await;
-    let client = Client { address: [127, 0, 0, 1].into(), agent: String::new(), device: None };
-    let caller = farm.repository.caller_from_password("admin", PASSWORD, &client).await.unwrap().unwrap();
-    let session = farm.repository.as_caller(caller.principal);
+    let session = session(farm, "admin").await;
     let library: Target = farm.id("/Documents").await.parse::<model::Id>().unwrap().into();
     let given = RoleGrant { principal: user.parse().unwrap(), role, until: None };
     session.share_with(&library, given).await.unwrap();
@@ -223,12 +226,15 @@ async fn a_lock_of_an_office_server_is_presented_by_wopi_only() {
     assert!(matches!(saved.status.as_u16(), 412 | 423), "{}", saved.status);
     assert_eq!(editor.content().await, "one");
     // An editor whose lock was ended saves nothing over what came since.
-    let page = format!("/api/v1/items/{id}/locks");
-    farm.send("DELETE", &page, &[], Body::empty()).await;
-    farm.send("UNLOCK", "/dav/Documents/plan.docx", &[("lock-token", forged.trim_matches(['(', ')']))], Body::empty())
-        .await;
+    let token = forged.trim_matches(['(', ')']);
+    farm.send("UNLOCK", "/dav/Documents/plan.docx", &[("lock-token", token)], Body::empty()).await.expect(204);
     farm.put("Documents/plan.docx", "theirs").await.expect(200);
     editor.put("known", "late").await.expect(409);
+    // Nor does one whose lock ended while the bytes arrived.
+    let document = id.parse().unwrap();
+    let session = session(&farm, "admin").await.with_office_lock(document, "known");
+    let late = session.upload_bytes(&Destination::Document(document), UploadOptions::default(), "late".into()).await;
+    assert_eq!(late.unwrap_err().code(), Code::LockNotFound);
     assert_eq!(editor.content().await, "theirs");
 }
 

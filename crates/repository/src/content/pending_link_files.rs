@@ -20,11 +20,11 @@ impl PendingLinkFiles {
     /// Counts another file; `None` if `left` files are being sent through this link already.
     pub(crate) fn begin(&self, link: Id, left: Option<i64>) -> Option<PendingLinkFile> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(link).or_default();
-        if left.is_some_and(|left| *count >= left) {
+        let count = counts.get(&link).copied().unwrap_or_default();
+        if left.is_some_and(|left| count >= left) {
             return None;
         }
-        *count += 1;
+        counts.insert(link, count + 1);
         Some(PendingLinkFile { files: self.clone(), link })
     }
 }
@@ -55,6 +55,7 @@ mod tests {
         drop(first);
         assert!(files.begin(link, Some(2)).is_some());
         drop(second);
-        assert!(files.0.lock().unwrap().is_empty());
+        assert!(files.begin(Id::new(9), Some(0)).is_none());
+        assert!(files.0.lock().unwrap().is_empty(), "a link without files is not remembered");
     }
 }

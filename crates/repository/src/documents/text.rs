@@ -1,4 +1,4 @@
-//! What child processes make of documents for pages: text, files of archives, small pictures.
+//! Parts of documents for pages, made by child processes: text, files of archives, small pictures.
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};

@@ -25,7 +25,7 @@ pub struct Session {
     pub(crate) tokens: Arc<[String]>,
     /// Time zone of the caller's days.
     pub(crate) zone: Zone,
-    /// Who takes the turns for long listings: the caller, or the visitors of the caller's links.
+    /// Owner of the turns for long listings: the caller, or the visitors of the caller's links together.
     pub(crate) turns_of: Id,
 }
 

@@ -61,7 +61,7 @@ struct SiteLink {
     label: String,
 }
 
-/// What is in a site, for the place below a link to it.
+/// Links to the contents of a site, shown below the link to it.
 #[derive(Template)]
 #[template(path = "site-inside.html")]
 struct SiteInside<'a> {
